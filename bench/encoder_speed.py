@@ -24,9 +24,9 @@ from porism.models.conversion import export_onnx
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
 from porism.models.libraries import library
-from porism.search.answers.terms import encoder_text
 from porism.search.learning.train import read_grades
 from porism.search.query import read_query
+from porism.search.retrieval.query_terms import encoder_text
 from porism.store import open_content
 
 LENGTH = 192

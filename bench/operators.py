@@ -14,9 +14,10 @@ from bench._data import DATA
 from bench._operators_gold import content_tree, semantic_tree, similarity
 from porism.formula import parse, parse_mathml
 from porism.formula.canonical.forms import canonical
-from porism.formula.canonical.subexpressions import subexpression_hashes
+from porism.formula.canonical.subexpressions import subexpressions
 from porism.formula.mathml.content_reader import from_content
-from porism.formula.operators.parse import is_opaque, operator_tree
+from porism.formula.operators.parse import operator_tree
+from porism.formula.plaintext import tree_text
 from porism.formula.tree import Node
 
 csv.field_size_limit(sys.maxsize)
@@ -86,12 +87,12 @@ def coverage() -> None:
             trees = [operator_tree(layout) for layout in layouts]
             middle = time.process_time()
             for tree in trees:
-                subexpression_hashes(tree)
+                subexpressions(tree)
             hashes += time.process_time() - middle
             operators += middle - begin
             for tree in trees:
                 nodes += tree.size()
-                full += not is_opaque(tree)
+                full += "E!" not in tree_text(tree)
                 causes.update({node.label[:12] for node in tree.walk() if node.label[:2] == "E!"})
         count = max(1, len(formulas))
         times = f"{operators / count * 1e6:.0f}\t{hashes / count * 1e6:.0f}"

@@ -29,7 +29,6 @@ from porism.corpus.topics.files import read_topics
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import Role
 from porism.records import Topic
-from porism.search.answers.terms import encoder_text
 from porism.search.engine import Engine
 from porism.search.features import feature_names
 from porism.search.learning.prove import JudgedSet, prove
@@ -43,6 +42,7 @@ from porism.search.learning.train import (
     reciprocal_rank,
 )
 from porism.search.query import read_query
+from porism.search.retrieval.query_terms import encoder_text
 from porism.store.embedded.encoded.adding import add_vectors
 from porism.store.embedded.encoded.record import DEFAULT_FIELDS, DEFAULT_LENGTH, IndexEncoder
 

@@ -1,4 +1,4 @@
-"""Other parsers of typed mathematics, on the golden queries of tests/search/reading/typed.tsv: how many formulas each of them reads alike.
+"""Other parsers of typed mathematics, on the golden queries of tests/text/typed/typed.tsv: how many formulas each of them reads alike.
 
     pip install py-asciimath asciimathml sympy pylatexenc
     python -m bench typed_parsers
@@ -18,10 +18,10 @@ from pathlib import Path
 from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.canonical.forms import canonical
 from porism.formula.plaintext import tree_text
-from porism.search.reading.grammar import latex_readings
-from porism.search.reading.parts import split_query
+from porism.text.typed.grammar import latex_readings
+from porism.text.typed.parts import split_query
 
-GOLDEN = Path(__file__).parents[1] / "tests/search/reading/typed.tsv"
+GOLDEN = Path(__file__).parents[1] / "tests/text/typed/typed.tsv"
 Reader = Callable[[str], Parsed]
 
 
@@ -38,7 +38,7 @@ def readers() -> Iterator[tuple[str, Reader]]:
     """Yield the parsers that are installed."""
     yield "as LaTeX (before)", parse
     yield (
-        "porism.search.reading",
+        "porism.text.typed",
         lambda text: parse((latex_readings(text) or (text,))[0] if "\\" not in text else text),
     )
     with contextlib.suppress(ImportError):

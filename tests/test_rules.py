@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -113,6 +114,60 @@ def test_imports_go_down_only(path: Path) -> None:
     used = imports_of(ast.parse(path.read_text()))
     wrong = {name for name in used if name in LEVEL and name != own and LEVEL[name] >= LEVEL[own]}
     assert not wrong, f"{path} is at level {LEVEL[own]} ({own}) and imports {wrong}"
+
+
+# Packages whose folders still import each other in cycles.
+CYCLIC = {"evaluate", "systems", "web"}
+
+
+def folder_graph() -> dict[str, set[str]]:
+    """Return which folders import which when they are loaded. The modules of a folder with sub-folders count by themselves."""
+    modules = {module_name(path): path for path in MODULES}
+    parents = {path.parent.parent for path in MODULES}
+
+    def folder(name: str) -> str:
+        return name if modules[name].parent in parents else module_name(modules[name].parent / "__init__.py")
+
+    graph: dict[str, set[str]] = {}
+    for name, path in modules.items():
+        used = graph.setdefault(folder(name), set())
+        for node in imports_at_once(ast.parse(path.read_text())):
+            found = {f"{node.module}.{alias.name}" for alias in node.names} & modules.keys() or {node.module}
+            used.update(map(folder, found & modules.keys()))
+    return graph
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(SOURCE.parent).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imports_at_once(node: ast.AST) -> Iterator[ast.ImportFrom]:
+    """Yield the imports that run when a module is loaded: none in functions, none for types only."""
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.ImportFrom):
+            yield child
+        typing = isinstance(child, ast.If) and "TYPE_CHECKING" in ast.dump(child.test)
+        if not typing and not isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from imports_at_once(child)
+
+
+def test_folders_import_each_other_in_no_cycle() -> None:
+    graph = folder_graph()
+    wrong = {one for one in graph if one in reached(graph, one)}
+    packages = {one.split(".")[1] for one in wrong}
+    assert packages <= CYCLIC, f"folders that import each other: {sorted(wrong)}"
+    assert packages == CYCLIC, f"{CYCLIC - packages} have no cycle: take them out of CYCLIC"
+
+
+def reached(graph: dict[str, set[str]], start: str) -> set[str]:
+    """Return what a folder imports through other folders."""
+    found: set[str] = set()
+    waiting = graph[start] - {start}
+    while waiting:
+        one = waiting.pop()
+        found.add(one)
+        waiting |= graph.get(one, set()) - found - {one}
+    return found
 
 
 # The one door to the data: implementations of the store, and the files that they keep. Who else opens files of this kind, and why.

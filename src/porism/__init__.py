@@ -21,8 +21,7 @@ def open(path: str | Path, model: str | Path | None = None, verify: "Verify" = "
     """Open an index that `porism index` made, or another store by its address; `model` names a file that `porism model train ranking` made, instead of
     the shipped one.
 
-    `verify` says what is compared with its checksums first: the smaller files ("quick"), every file ("all") or nothing ("none").
-    """
+    `verify` says what is compared with its checksums first: the smaller files ("quick"), every file ("all") or nothing ("none")."""
     from porism.search.engine import Engine
 
     return Engine.open(path, model, verify)

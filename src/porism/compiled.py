@@ -1,8 +1,7 @@
 """Compile functions over arrays with numba. The machine code is cached on disk and runs without the interpreter lock.
 
 numba takes longer to import than most commands take to run. So it is imported when a compiled function is first called, and what it prepares
-in order to compile is skipped when the function is in the cache.
-"""
+in order to compile is skipped when the function is in the cache."""
 
 from __future__ import annotations
 

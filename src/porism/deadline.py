@@ -1,8 +1,7 @@
 """Time limits of a computation: set once for a thread, checked inside loops over many items.
 
 A thread cannot be stopped from outside. Code that may take long calls `check()` at short distances, which raises an error after the time
-limit. Without a time limit nothing is ever raised. Only the main thread of a process can be interrupted, by a timer (`processor_limit`).
-"""
+limit. Without a time limit nothing is ever raised. Only the main thread of a process can be interrupted, by a timer (`processor_limit`)."""
 
 from __future__ import annotations
 
@@ -11,7 +10,7 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,8 +26,7 @@ Result = TypeVar("Result")
 class Limit:
     """A time limit: its end by time.monotonic(), and whether something was left out to keep it.
 
-    `give_way` is called by every check, so that a long computation can let shorter ones go first.
-    """
+    `give_way` is called by every check, so that a long computation can let shorter ones go first."""
 
     __slots__ = ("_outer", "end", "give_way", "shortened")
 
@@ -70,6 +68,15 @@ def time_limit(seconds: float, give_way: Callable[[], None] | None = None) -> It
         _current.reset(token)
 
 
+@contextmanager
+def call_limit(seconds: float | None) -> Iterator[float]:
+    """Limit the time of a call to `seconds`, and in any case to what the limit around it leaves. Raise TimeLimitExceeded if nothing is left; give
+    the seconds that are left, which a remote store gives its request."""
+    with nullcontext() if seconds is None else time_limit(seconds):
+        check()
+        yield remaining()
+
+
 class ProcessorLimitExceeded(PorismError):
     """The computation took more processor time than it may."""
 
@@ -91,8 +98,7 @@ def _stop(*_: object) -> None:
 def processor_limit(seconds: float) -> Iterator[None]:
     """Limit the processor time of a block that only computes. Raise ProcessorLimitExceeded when it is over, also inside a search for a pattern.
 
-    Only the main thread can be interrupted; in other threads, and inside another such limit, the block is not limited.
-    """
+    Only the main thread can be interrupted; in other threads, and inside another such limit, the block is not limited."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGVTALRM) is _stop:
         yield
         return

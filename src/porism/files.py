@@ -181,8 +181,7 @@ def atomic_file(path: str | Path) -> Iterator[IO[str]]:
 def unfinished_file(target: Path) -> Iterator[IO[bytes]]:
     """Yield a new file beside `target`, to be renamed to it; after the block nothing is left under the file's first name.
 
-    It is locked as long as it is open. What killed processes have left of the same target is removed.
-    """
+    It is locked as long as it is open. What killed processes have left of the same target is removed."""
     target.parent.mkdir(parents=True, exist_ok=True)
     for left in _unfinished(target.parent, target.name):
         if left.is_file() and _is_abandoned(left):
@@ -200,8 +199,7 @@ def unfinished_file(target: Path) -> Iterator[IO[bytes]]:
 def atomic_directory(path: str | Path) -> Iterator[Path]:
     """Yield a temporary directory beside `path` and rename it to `path` at the end; `path` must not exist yet.
 
-    One process at a time writes a target. What killed processes have left beside it is removed.
-    """
+    One process at a time writes a target. What killed processes have left beside it is removed."""
     target = Path(path)
     if target.exists():
         raise already_exists(target)

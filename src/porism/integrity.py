@@ -1,8 +1,7 @@
 """Checksums of stored files: written when a file is complete, verified when it is opened and by `porism store verify`.
 
 They detect damage by disks, copies and programs, not forgery: whoever can write the files can write new checksums. The checksum is XXH3
-with 128 bits, which is faster than any disk.
-"""
+with 128 bits, which is faster than any disk."""
 
 from __future__ import annotations
 

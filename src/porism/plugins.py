@@ -1,7 +1,6 @@
 """Plug-ins: what installed packages add to Porism. A package names an object in an entry point of one of five groups, and is found.
 
-Looking for plug-ins reads the entry points of the installed packages and imports none of them. A plug-in is imported when it is used.
-"""
+Looking for plug-ins reads the entry points of the installed packages and imports none of them. A plug-in is imported when it is used."""
 
 from __future__ import annotations
 

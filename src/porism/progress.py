@@ -15,7 +15,6 @@ class Progress(Protocol):
 
     def stage(self, name: str, total: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
         """Begin a stage of `total` items; call the function with the number of items done since the last call."""
-        ...
 
 
 class Silent:

@@ -2,8 +2,7 @@
 
 A frame of queries (qid, query) is searched; a frame that also has docno is re-ranked: its documents get this system's scores. Queries are
 passed to Porism as they are: LaTeX never goes through a query parser. With python-terrier installed, a `PorismTransformer` is a
-`pyterrier.Transformer` and composes with the operators of PyTerrier; without it, it has the same `transform`.
-"""
+`pyterrier.Transformer` and composes with the operators of PyTerrier; without it, it has the same `transform`."""
 
 from __future__ import annotations
 
@@ -110,8 +109,7 @@ def system(
 ) -> PorismTransformer:
     """Return the transformer of a system: `porism`, or a name of `porism systems`.
 
-    `topics` are the topics of the lab, which named systems read as a whole; `queries` is a file of hand-written queries of a manual system.
-    """
+    `topics` are the topics of the lab, which named systems read as a whole; `queries` is a file of hand-written queries of a manual system."""
     hand = read_hand_queries(queries) if queries else None
     retriever = open_system(index, name, task, queries=hand, options=options, cache=cache, models=models)
     number = task or (2 if retriever.finds == "formulas" else 1)

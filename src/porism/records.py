@@ -74,8 +74,7 @@ class Binding:
 class Explanation:
     """Why a score is what it is. The values of the parts sum to `value`.
 
-    `query_nodes` and `item_nodes` are the matching MathML elements of both formulas, in pairs, which the page highlights.
-    """
+    `query_nodes` and `item_nodes` are the matching MathML elements of both formulas, in pairs, which the page highlights."""
 
     value: float
     reason: str

@@ -7,8 +7,7 @@ Python looks for modules in the current folder first: in interactive sessions, w
 2. The processes that Porism starts get `safe_path()` and `safe_environment()`.
 3. The command `porism` leaves the current folder out for good (`protect_process`).
 
-The current folder stays on the path where the user has put it there: as the folder of the program that runs, or in full in PYTHONPATH.
-"""
+The current folder stays on the path where the user has put it there: as the folder of the program that runs, or in full in PYTHONPATH."""
 
 # This module is imported before all others. Python has loaded these already, whatever the current folder holds.
 import os

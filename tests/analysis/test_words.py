@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from porism.analysis.learned import find_names, log_likelihood_ratio
 from porism.analysis.terms import form_term, formula_terms, text_terms, whole_form
-from porism.analysis.words import FORMULA, WORD, stems, stems_of
 from porism.formula import parse
+from porism.text.words import FORMULA, WORD, stems, stems_of
 
 
 def test_words_are_stemmed_and_stop_words_dropped() -> None:

@@ -59,6 +59,6 @@ class Collections:
 
 def remove(place: Place) -> None:
     """Remove a collection."""
-    for build in place.builds():
-        place.remove(build)
+    for number in place.builds():
+        place.remove(number)
     place.cluster.request("DELETE", f"/{place.state}", params={"ignore_unavailable": "true"})

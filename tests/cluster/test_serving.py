@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import shutil
 import time
 from collections.abc import Callable
@@ -149,3 +151,14 @@ def test_an_outage_is_one_sentence_and_ends(
     with TlsProxy(hosts.split(",")[0], "porism", "word", files, proxy.port):
         wait_for(lambda: client.get("/ready").status_code == 200)
         assert client.get("/?q=cube+root").status_code == 200
+
+
+def test_the_update_command_changes_it(
+    address: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last test: the others compare the collection with the sample."""
+    record = {"id": 990_001, "title": "Zwölfundvierzig", "body": "<p>Is $zq^{42}+1$ prime?</p>", "tags": ["algebra"]}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps(record) + "\n"))
+    assert printed(capsys, "update", address, "-") == f"{address}: added posts 1\n"
+    found = printed(capsys, "search", address, "Zwölfundvierzig", "--kind", "questions", "--json")
+    assert json.loads(found.splitlines()[0])["id"] == 990_001

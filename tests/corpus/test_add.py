@@ -63,7 +63,7 @@ def test_new_answers_and_comments_join_existing_threads(base: Collection, tmp_pa
     assert visual[6] == visual[2], "e^{x} looks like the old e^x"
     assert visual[5] == next(f.visual_id for f in base.formulas() if f.latex == "y")
     assert [e.latex for e in made.expressions()] == ["x", "e^x", "c", "y", "e^{x}", "new", "late"]
-    instances = made.instances([visual.id for visual in made.visuals()])
+    instances = made.instances([visual.id for visual in made.visuals()], 1000)
     assert {number: len(own) for number, own in instances.items()} == {one.id: one.formulas for one in made.visuals()}
     assert len(made.threads_by_id([1])[1].answers) == 2
     counts = tally(made)

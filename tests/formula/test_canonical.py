@@ -13,7 +13,7 @@ from operator_trees import renamed, shuffled, trees
 from porism.formula import parse
 from porism.formula.canonical.forms import LEVELS, Level, canonical
 from porism.formula.canonical.rules import RULES, Rule
-from porism.formula.canonical.subexpressions import Hashes, subexpression_hashes
+from porism.formula.canonical.subexpressions import SubExpression, subexpressions
 from porism.formula.match.matcher import match
 from porism.formula.operators.parse import operator_tree
 from porism.formula.plaintext import tree_text
@@ -67,7 +67,13 @@ def test_different_spellings(level: Level, left: str, right: str) -> None:
 
 
 def root_hash(latex: str, level: Level) -> bytes:
-    return bytes(getattr(subexpression_hashes(tree_of(latex))[0], level))
+    return hash_of(subexpressions(tree_of(latex))[0], level)
+
+
+def hash_of(part: SubExpression, level: Level) -> bytes:
+    normal = part.normal
+    known = {"written": part.written, "normalised": normal.normalised, "commutative": normal.commutative}
+    return known[level] if level in known else normal.renamed()
 
 
 def test_the_lists_are_long_enough() -> None:
@@ -90,30 +96,24 @@ def test_places_survive() -> None:
     )
 
 
-def test_hashes_are_in_pre_order_with_sizes() -> None:
-    tree = tree_of("x^2+1")
-    rows = subexpression_hashes(tree)
-    assert [row.node for row in rows] == list(range(5))
-    assert [row.size for row in rows] == [node.size() for node in tree.walk()] == [5, 3, 1, 1, 1]
+def test_each_node_has_a_sub_expression() -> None:
+    assert [part.size for part in subexpressions(tree_of("x^2+1"))] == [5, 3, 1, 1, 1]
 
 
 def test_equal_sub_expressions_have_equal_hashes() -> None:
     """√(a+b) inside one formula and (y+x)^{1/2} inside another share a hash at level renamed."""
-    left = {row.renamed for row in subexpression_hashes(tree_of(r"1+\sqrt{a+b}"))}
-    right = subexpression_hashes(tree_of(r"(y+x)^{1/2}"))[0].renamed
-    assert right in left
+    left = {part.normal.renamed() for part in subexpressions(tree_of(r"1+\sqrt{a+b}"))}
+    assert root_hash(r"(y+x)^{1/2}", "renamed") in left
 
 
 def test_hashes_are_the_same_in_every_process_and_every_python() -> None:
-    rows = subexpression_hashes(tree_of("x^2+y=1"))
-    assert rows[0] == Hashes(
-        node=0,
-        size=7,
-        written=bytes.fromhex("15c31de18868ce51"),
-        normalised=bytes.fromhex("15c31de18868ce51"),
-        commutative=bytes.fromhex("7c5d12592283e327"),
-        renamed=bytes.fromhex("e55165d2ebf7d83f"),
-    )
+    hashes = {level: root_hash("x^2+y=1", level).hex() for level in LEVELS}
+    assert hashes == {
+        "written": "15c31de18868ce51",
+        "normalised": "15c31de18868ce51",
+        "commutative": "7c5d12592283e327",
+        "renamed": "e55165d2ebf7d83f",
+    }
 
 
 def test_exchanged_operands_do_not_collide() -> None:
@@ -137,7 +137,7 @@ def test_canonical_forms_are_idempotent(tree: Node, level: Level) -> None:
 def test_the_order_of_commutative_operands_does_not_matter(tree: Node, turn: int) -> None:
     other = shuffled(canonical(tree, "normalised").tree, turn)
     assert tree_text(canonical(other, "commutative").tree) == tree_text(canonical(tree, "commutative").tree)
-    assert subexpression_hashes(other)[0].commutative == subexpression_hashes(tree)[0].commutative
+    assert hash_of(subexpressions(other)[0], "commutative") == hash_of(subexpressions(tree)[0], "commutative")
 
 
 @settings(max_examples=300, deadline=None)
@@ -146,7 +146,7 @@ def test_names_do_not_matter_when_renamed(tree: Node, names: list[str], turn: in
     normal = canonical(tree, "normalised").tree
     other = shuffled(renamed(normal, dict(zip(["V!a", "V!b", "V!c", "V!x", "V!y"], names, strict=True))), turn)
     assert tree_text(canonical(other, "renamed").tree) == tree_text(canonical(normal, "renamed").tree)
-    assert subexpression_hashes(other)[0].renamed == subexpression_hashes(normal)[0].renamed
+    assert hash_of(subexpressions(other)[0], "renamed") == hash_of(subexpressions(normal)[0], "renamed")
 
 
 @settings(max_examples=200, deadline=None)
@@ -154,7 +154,7 @@ def test_names_do_not_matter_when_renamed(tree: Node, names: list[str], turn: in
 def test_equal_hashes_mean_equal_trees(left: Node, right: Node) -> None:
     for level in LEVELS:
         same = tree_text(canonical(left, level).tree) == tree_text(canonical(right, level).tree)
-        hashes = [getattr(subexpression_hashes(tree)[0], level) for tree in (left, right)]
+        hashes = [hash_of(subexpressions(tree)[0], level) for tree in (left, right)]
         assert same == (hashes[0] == hashes[1])
 
 

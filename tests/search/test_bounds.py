@@ -9,14 +9,14 @@ import pytest
 
 import porism
 from porism.search.answers import reranker
-from porism.search.answers.candidates import ThreadCandidates
-from porism.search.answers.context import Contexts, QueryContext
 from porism.search.answers.model import load_model
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.engine import Engine
 from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas import overlap
 from porism.search.query import ReadQuery, read_query
+from porism.search.retrieval.candidates import ThreadCandidates
+from porism.search.retrieval.context import Contexts, QueryContext
 
 QUERY = read_query(r"proof that $\sqrt{2}$ is irrational, with $a^2=2b^2$", tags=("irrational-numbers",))
 

@@ -7,7 +7,7 @@ from formula_indexes import FormulaIndex
 from porism.analysis.schema import FORMULA
 from porism.search.formulas import candidates
 from porism.search.formulas.query import analyse_query
-from porism.search.terms import bounded
+from porism.search.retrieval.candidates import bounded
 from porism.store.records import Term, TermQuery
 
 LATEX = [f"x=y^{{{number}}}" for number in range(30)] + [rf"x=\sin({number}t)" for number in range(30)]

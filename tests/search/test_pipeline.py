@@ -14,8 +14,8 @@ from porism.search.engine import Engine
 from porism.search.features import all_features
 from porism.search.features.feature import Feature
 from porism.search.query import ReadQuery, read_query
+from porism.search.retrieval.candidates import TermRetriever
 from porism.search.retriever import NamedPart, Pipeline, Ranking, Reranker, Retriever, fuse
-from porism.search.terms import TermRetriever
 from porism.store.weighting import BM25, BM25Plus, TfIdf, TfIdfWeighting
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import find_declaration, shipped

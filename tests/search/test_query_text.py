@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from porism.search.answers.terms import encoder_text, encoder_texts
 from porism.search.query import read_query
+from porism.search.retrieval.query_terms import encoder_text, encoder_texts
 
 TITLE = 'Roots of <span class="math-container" id="1">x^2</span>'
 

@@ -17,8 +17,8 @@ from porism.search.engine import Engine
 from porism.search.fusion import RRF, CombMNZ, CombSum, Convex, Fusion, ScoreRRF
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
+from porism.search.retrieval.candidates import TermRetriever
 from porism.search.retriever import Ranking, Reranker, Retriever, fuse
-from porism.search.terms import TermRetriever
 from porism.store.records import Term, TermQuery
 from porism.store.weighting import BM25, BM25Plus, QueryLikelihood
 

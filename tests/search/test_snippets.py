@@ -12,7 +12,6 @@ import porism
 from porism.analysis.terms import formula_terms
 from porism.formula import Parsed, parse
 from porism.formula.match.matcher import find
-from porism.search.answers.context import QueryContext
 from porism.search.display.highlight import MIN_SHARE, Highlighter, SharedParts, highlight, query_pattern
 from porism.search.display.highlight import formula_terms as terms_of_query
 from porism.search.display.parsed_formulas import parsed_formula
@@ -21,6 +20,7 @@ from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
 from porism.search.query import read_query
+from porism.search.retrieval.context import QueryContext
 from porism.text.render import prose
 from porism.text.segment import Segment, Text
 

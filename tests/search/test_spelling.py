@@ -9,13 +9,13 @@ import porism
 from porism.analysis.learned import Vocabulary
 from porism.corpus.post import Post
 from porism.search.engine import Engine
-from porism.search.reading.box import Box, read_box
 from porism.search.reading.wording import synonyms_in, without_stop_phrases
 from porism.store.embedded.vocabulary import read_vocabulary
 from porism.store.local import LocalSnapshot
 from porism.store.phrases import TextMatcher
 from porism.store.records import Hits, Search, StoredPost, TextQuery
 from porism.text.segment import Segment, Text
+from porism.text.typed.box import Box, read_box
 
 MATHML = '<math xmlns="http://www.w3.org/1998/Math/MathML" display="block"><mi>x</mi></math>'
 

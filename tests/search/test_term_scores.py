@@ -9,11 +9,11 @@ import pytest
 
 import porism
 from porism.analysis.schema import ANSWER, FIELDS, THREAD, View
-from porism.search.answers.context import CandidateBatch
-from porism.search.answers.terms import ANSWER_VIEWS, QUESTION_VIEWS
 from porism.search.engine import Engine
 from porism.search.features.feature import Kind
 from porism.search.query import read_query
+from porism.search.retrieval.context import CandidateBatch
+from porism.search.retrieval.query_terms import ANSWER_VIEWS, QUESTION_VIEWS
 
 K1, THREAD_B, ANSWER_B = 1.2, 0.75, 0.4
 QUERY = "why is the square root of $\\sqrt{2}$ irrational, with a proof for $a^2+b^2=c^2$"

@@ -71,14 +71,6 @@ def test_a_single_set_is_split_into_folds() -> None:
     assert cross_validate([topics], "questions") == [pytest.approx(1.0, abs=0.02)]
 
 
-def test_relevant_posts_count_by_their_weights() -> None:
-    topic = example(3, 1)
-    topic.features[1, 5] += 4.0
-    even, uneven = (replace(topic, relevant_weights=np.array([1.0, weight, 1.0, 1.0, 1.0])) for weight in (1.0, 20.0))
-    assert np.array_equal(fit([even], "answers"), fit([topic], "answers"))
-    assert fit([uneven], "answers")[5] > fit([even], "answers")[5]
-
-
 def test_a_topic_counts_by_its_weight() -> None:
     light, heavy = (replace(example(5, 2), weight=weight) for weight in (0.1, 1.0))
     assert fit([example(3, 1), light], "answers")[5] < fit([example(3, 1), heavy], "answers")[5]

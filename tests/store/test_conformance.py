@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from porism.store.conformance import CHECKS, Subject
+from porism.corpus.content import Content
+from porism.store.conformance import CHECKS, Subject, check_store
 from porism.store.conformance.options import CHECKS as OPTION_CHECKS
 from porism.store.conformance.records import formulas_come_in_the_order_requested, threads_come_in_the_order_requested
 from porism.store.conformance.searching import bm25_scores_are_exact, the_best_come_first
 from porism.store.memory.store import MemoryStore
-from porism.store.protocols import Snapshot
+from porism.store.protocols import Snapshot, Store, Writer
 from porism.store.records import Hits, Ints
 from store.stores import empty_embedded_store
 
@@ -40,6 +41,47 @@ def test_the_store_in_memory_conforms(memory: Subject, check: Check) -> None:
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 def test_the_embedded_store_conforms(embedded: Subject, check: Check) -> None:
     check(embedded)
+
+
+INNER = {"snapshot": Snapshot, "writer": Writer, "content": Content}
+
+
+class Recorded:
+    """A part of a store that records which of its methods and attributes are read."""
+
+    def __init__(self, value: Any, protocol: type, read: set[tuple[type, str]]) -> None:
+        self._value, self._protocol, self._read = value, protocol, read
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name.startswith("_"):
+            object.__setattr__(self, name, value)
+        else:
+            setattr(self._value, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        self._read.add((self._protocol, name))
+        value = getattr(self._value, name)
+        if name == "content":
+            return self._inner(name, value)
+        return (lambda *args, **options: self._inner(name, value(*args, **options))) if name in INNER else value
+
+    def _inner(self, name: str, value: Any) -> Recorded:
+        return Recorded(value, INNER[name], self._read)
+
+    def __enter__(self) -> Recorded:
+        self._value.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._value.__exit__(*error)
+
+
+def test_the_suite_uses_every_method() -> None:
+    read: set[tuple[type, str]] = set()
+    check_store(lambda: Recorded(MemoryStore(), Store, read))  # type: ignore[arg-type,return-value]
+    protocols = (Store, Writer, Snapshot, Content)
+    every = {(one, name) for one in protocols for name in {*vars(one), *one.__annotations__} if name[0] != "_"}
+    assert {f"{one.__name__}.{name}" for one, name in every - read} == set()
 
 
 def test_what_a_store_does_not_declare_it_refuses(memory: Subject) -> None:

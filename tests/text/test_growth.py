@@ -11,10 +11,10 @@ from porism.corpus.build.fields import make_field
 from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.documents.markdown import read_markdown
 from porism.corpus.sources.documents.page import read_page
-from porism.search.reading.parts import split_query
 from porism.text.markup import limit_depth
 from porism.text.page import PageRenderer
 from porism.text.sanitize import clean
+from porism.text.typed.parts import split_query
 
 READERS: dict[str, Callable[[str], object]] = {
     "markdown": read_markdown,

@@ -17,7 +17,12 @@ from attack.fuzz.reader import Reader, to_text
 LENGTH = 60_000  # characters of a run: a search that begins anew at each of them exceeds the limit of time
 SEPARATOR = "¦"
 # Characters of the longest text that the patterns of a package get; of others it is that of the pump.
-LONGEST = {"porism.formula.latex": 40_000, "porism.search.reading": 20_000, "porism.search.display.readable": 40_000}
+LONGEST = {
+    "porism.formula.latex": 40_000,
+    "porism.search.reading": 20_000,
+    "porism.text.typed": 20_000,
+    "porism.search.display.readable": 40_000,
+}
 # Patterns that get no such text, with the reason.
 EXCEPTIONS = {
     ("porism.corpus.sources.documents.folder", "TAG"): "searches sanitised HTML, in which every < starts a tag that ends",

@@ -20,8 +20,8 @@ from attack.fuzz.request import answer
 from attack.small import small_index
 from porism.search.engine import Engine
 from porism.search.query import read_query
-from porism.search.reading.box import read_box
 from porism.store import open_store
+from porism.text.typed.box import read_box
 
 PROBES = ("why is $a^2+b^2=c^2$ true", "binomial theorem induction")
 

@@ -13,7 +13,6 @@ from pathlib import Path
 from attack.fuzz.openers import Frame
 from attack.fuzz.reader import Reader, Wrong, active_content, to_text
 from attack.fuzz.readers.text_grammars import DOCUMENT, DUMP, HTML, HTML_TOKENS, NOTEBOOK
-from porism.analysis.words import stems
 from porism.corpus.build.fields import make_field
 from porism.corpus.build.parsing import Given, parse_all
 from porism.corpus.sources.documents import folder as folders
@@ -30,6 +29,7 @@ from porism.search.display.unmarked import with_unmarked
 from porism.text.page import PageRenderer
 from porism.text.render import escape_text, official_html, plain_text, terminal_text
 from porism.text.segment import Text
+from porism.text.words import stems
 
 LIBRARIES = (".rst", ".org")  # docutils and orgparse promise no bounds: the process that they run in has limits
 limited.SECONDS, limited.SECONDS_OF_CHARACTER = 0.5, 5e-6

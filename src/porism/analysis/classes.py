@@ -18,8 +18,7 @@ class LabelTraits(NamedTuple):
     """What the comparison of structure needs to know of a label.
 
     `code` is the hash of its class, `unordered` means that its operands have no order, and `script` says whether it sets something above or
-    below its first operand.
-    """
+    below its first operand."""
 
     code: int
     unordered: bool

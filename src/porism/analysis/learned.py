@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.words import FORMULA, WORD, stems, stems_of, stopwords
 from porism.compiled import compiled
+from porism.text.words import FORMULA, WORD, stems, stems_of, stopwords
 
 LONGEST_NAME = 3  # words
 
@@ -21,8 +21,7 @@ class Concept(NamedTuple):
     """A name and a formula that go together.
 
     `name` is in stems, `display_name` as people write it. `formula_term` is the term of the formula's canonical form, `latex` the formula as
-    people write it. `posts` have both, and `strength` is the log-likelihood ratio.
-    """
+    people write it. `posts` have both, and `strength` is the log-likelihood ratio."""
 
     name: str
     display_name: str

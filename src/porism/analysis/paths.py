@@ -3,8 +3,7 @@
 After Approach Zero (Zhong and Zanibbi, ECIR 2019): nodes that reach an ancestor through the same classes of operators are comparable,
 whatever their symbols are. A variable represents itself with its scripts: `x`, `x^2` and `x_1` reach a sum by the same path. The position of
 an operand counts only if the operator has an order. Paths start at inner operators as well as at leaves, so that `sin` against `cos`, or `<`
-against `=`, is compared as two symbols are.
-"""
+against `=`, is compared as two symbols are."""
 
 from __future__ import annotations
 

@@ -6,13 +6,14 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
+from porism.analysis.names import defined_terms, name_keys
 from porism.analysis.schema import HEADING_FIELDS
 from porism.analysis.terms import stem_terms
-from porism.analysis.words import FORMULA, WORD, defined_terms, name_keys, stems_of
 from porism.corpus.content import Content
-from porism.corpus.post import LEVEL, Comment, Thread
+from porism.corpus.post import LEVEL, Thread
 from porism.text.render import ends_line, plain_text
 from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
+from porism.text.words import FORMULA, WORD, stems_of
 
 # A comment that points to another question, by its address or as its duplicate.
 _FORMULA_MARK = f" {FORMULA} "
@@ -82,7 +83,7 @@ def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> 
     question = thread.question
     comments: dict[int, list[Piece]] = {}
     for comment in thread.comments:
-        if links or not _has_link(comment):
+        if links or POINTER.search(comment.body.stored) is None:
             comments.setdefault(comment.post_id, []).append(make_piece(*text_and_formulas(comment.body)))
     *above, title = title_levels(question.title)
     return Pieces(
@@ -98,10 +99,6 @@ def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> 
         [make_piece(*text_and_formulas(answer.body)) for answer in thread.answers],
         comments,
     )
-
-
-def _has_link(comment: Comment) -> bool:
-    return POINTER.search(comment.body.stored) is not None
 
 
 EncodedField = Literal["titles", "questions", "answers"]

@@ -2,8 +2,7 @@
 
 The document is the post: a question with its title, body, tags, comments and the titles of linked questions, or an answer with its body and
 comments. A thread is a question and its answers, whose rows follow each other. Counts are stored raw per field; a view combines fields
-with weights when a query runs, over threads, questions or answers. If you change FAMILIES or FIELDS, change the format.
-"""
+with weights when a query runs, over threads, questions or answers. If you change FAMILIES or FIELDS, change the format."""
 
 from __future__ import annotations
 
@@ -35,8 +34,7 @@ Unit = Literal["thread", "question", "answer", "formula"]
 class View:
     """Documents seen as a weighted sum of fields: `View("thread", (("title", 20.0), ("question", 5.0)))`.
 
-    A count or a length in a view is the sum over its fields of weight x count or length.
-    """
+    A count or a length in a view is the sum over its fields of weight x count or length."""
 
     unit: Unit
     weights: tuple[tuple[str, float], ...]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from porism.analysis.features import LEVEL_PREFIX, RENAMED, Features, features
-from porism.analysis.words import FORMULA, stems, stopwords
 from porism.formula import Parsed
 from porism.formula.canonical import LEVELS, Level
+from porism.text.words import FORMULA, stems, stopwords
 
 BRACKETS = ("#(start)#", "#(end)#")  # enclose the tuples of every formula, so they distinguish none
 
@@ -19,7 +19,6 @@ class TextAnalyser(Protocol):
 
     def of_stems(self, stems: Sequence[str]) -> list[str]:
         """Return the terms."""
-        ...
 
 
 class FormulaAnalyser(Protocol):
@@ -27,7 +26,6 @@ class FormulaAnalyser(Protocol):
 
     def of_formula(self, features: Features) -> list[str]:
         """Return the terms."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,7 +83,7 @@ WORDS = {
         "train an encoder: links and answers of a collection are its examples", "train:encoder"
     ),
     "model train cross-encoder": Word("train a cross-encoder on the same examples", "train:cross_encoder"),
-    "model train ranking": Word("fit the weights of the ranking model on judged topics or on clicks", "train:ranking"),
+    "model train ranking": Word("fit the weights of the ranking model on judged topics", "train:ranking"),
     "model evaluate": Word("measure what a model gives, on topics that no weight was chosen on", "model:evaluate"),
     "model show": Word("show kind, size and digest of a model, or what is wrong with its directory", "model:show"),
     "model export": Word("write a bi-encoder as ONNX, which runs faster without a graphics card", "model:export"),

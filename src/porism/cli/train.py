@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from porism.cli.command import argument, command
-from porism.cli.values import bias
 
 if TYPE_CHECKING:
-    from porism.search.engine import Engine
     from porism.search.learning.model_training import TrainedKind
     from porism.search.learning.train import Example
 
@@ -46,19 +43,14 @@ def cross_encoder(args: argparse.Namespace) -> int:
 @command(
     "porism model train ranking demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt -o model.toml",
     argument("index", metavar="INDEX", help="a folder made by porism index"),
-    argument("--topics", nargs="+", default=[], metavar="FILE", help="one or more topic files"),
-    argument("--qrels", nargs="+", default=[], metavar="FILE", help="the qrels of each topic file, in the same order"),
+    argument("--topics", nargs="+", required=True, metavar="FILE", help="one or more topic files"),
+    argument(
+        "--qrels", nargs="+", required=True, metavar="FILE", help="the qrels of each topic file, in the same order"
+    ),
     argument(
         "--duplicates",
         metavar="INDEX",
         help="duplicates as further topics, each counted a tenth: an index of the same collection, made with --no-links",
-    ),
-    argument("--clicks", metavar="FILE", help="learn from clicks instead: a file that porism serve --analytics wrote"),
-    argument(
-        "--position-bias",
-        type=bias,
-        metavar="B",
-        help="readers look at position k with probability k^-B (default: estimated from the clicks, else 1)",
     ),
     argument(
         "--kind",
@@ -72,35 +64,23 @@ def cross_encoder(args: argparse.Namespace) -> int:
 def ranking(args: argparse.Namespace) -> int:
     """Fit the weights of the features, and print the figures."""
     from porism.search.engine import Engine
+    from porism.search.learning.train import JudgedTopics, train_files
 
     if wrong := _wrong_use(args):
         print(f"porism model train ranking: {wrong}\n  fix: for example: {ranking.example}", file=sys.stderr)
         return 2
-    for line in _fitted(args, Engine.open(args.index, args.model)):
+    files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
+    engine = Engine.open(args.index, args.model)
+    for line in train_files(engine, files, args.kind, Path(args.output), _duplicates(args)):
         print(line)
     return 0
 
 
 def _wrong_use(args: argparse.Namespace) -> str:
     """Return what is wrong with the options together, empty if nothing is."""
-    if bool(args.clicks) == bool(args.topics and args.qrels):
-        return "give either --topics and --qrels, or --clicks"
-    if args.duplicates and (args.clicks or args.kind != "answers"):
-        return "--duplicates needs --topics and --kind answers"
+    if args.duplicates and args.kind != "answers":
+        return "--duplicates needs --kind answers"
     return "give as many --qrels as --topics" if len(args.topics) != len(args.qrels) else ""
-
-
-def _fitted(args: argparse.Namespace, engine: Engine) -> Iterator[str]:
-    """Fit on clicks or on judged topics, write the model, and yield lines with the figures."""
-    if args.clicks:
-        from porism.search.analytics.clicks import ClickOptions, train_on_clicks
-
-        options = ClickOptions(args.kind, args.position_bias)
-        return train_on_clicks(engine, Path(args.clicks), options, Path(args.output))
-    from porism.search.learning.train import JudgedTopics, train_files
-
-    files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
-    return train_files(engine, files, args.kind, Path(args.output), _duplicates(args))
 
 
 def _duplicates(args: argparse.Namespace) -> list[Example]:

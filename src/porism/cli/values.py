@@ -10,7 +10,6 @@ from porism.cli.command import argument
 JSON = argument("--json", action="store_true", help="print JSON")
 QUIET = argument("--quiet", action="store_true", help="show no progress bars")
 HIGHEST_PORT = 65535
-MOST_BIAS = 3
 
 
 def port(text: str) -> int:
@@ -57,19 +56,6 @@ def positive_seconds(text: str) -> float:
     if not 0 < seconds < math.inf:
         raise argparse.ArgumentTypeError(f"{text} is not a time in seconds; give a positive number, for example 10")
     return seconds
-
-
-def bias(text: str) -> float:
-    """Return a position bias."""
-    try:
-        value = float(text)
-    except ValueError:
-        value = -1.0
-    if not 0 <= value <= MOST_BIAS:
-        raise argparse.ArgumentTypeError(
-            f"{text} is not a position bias; give a number from 0 to {MOST_BIAS}, for example 1"
-        )
-    return value
 
 
 def add_state_option(parser: argparse.ArgumentParser, what: str) -> None:

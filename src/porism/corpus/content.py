@@ -1,8 +1,7 @@
 """What people read of a collection, wherever it is kept: posts, threads, titles, authors, pictures, formulas and where they are used.
 
 `Content` is the part of a store that pages, exports, the lab and the named systems read. It has batches by id, streams of everything in the
-order of ids, and a few facts. A built collection (`porism.corpus.store.collection`) is one; `porism.store.open_content` opens it by its address.
-"""
+order of ids, and a few facts. A built collection (`porism.corpus.store.collection`) is one; `porism.store.open_content` opens it by its address."""
 
 from __future__ import annotations
 
@@ -24,8 +23,7 @@ class Expression:
 
     `trees` are both trees, packed by `porism.formula.binary`; `path` is the converter that understood it. `mathml` and `content` are the
     Presentation and Content MathML of its source, if any. `visual_id` is that of its first formula: where ids are official, formulas of
-    one LaTeX may rarely have several.
-    """
+    one LaTeX may rarely have several."""
 
     id: int
     latex: str
@@ -144,177 +142,136 @@ class Content(Protocol):
     @property
     def name(self) -> str:
         """The name of the collection, as people know it."""
-        ...
 
     @property
     def digest(self) -> str:
         """The digest of the content: equal for equal sources and options."""
-        ...
 
     @property
     def facts(self) -> Mapping[str, Any]:
         """What the build recorded: sources, options, counts, and the ledger of what was dropped and why."""
-        ...
 
     @property
     def has_votes(self) -> bool:
         """Whether any post has votes; some sources have none."""
-        ...
 
     @property
     def has_dates(self) -> bool:
         """Whether any post has a date."""
-        ...
 
     @property
     def first_own_formula(self) -> int | None:
         """The id at which formulas start that the official list lacks; None where the collection has no official list."""
-        ...
 
     def is_listed(self, formula: Formula) -> bool:
         """Return whether a run may return a formula of a post: where there is an official list, only its formulas."""
-        ...
 
     def check_formulas(self) -> None:
         """Refuse a collection whose formulas another version of Porism parsed: its trees would not match those of queries."""
-        ...
 
     def count(self, table: str) -> int:
         """Return the number of posts, comments, formulas, expressions, visuals, links, users or tags."""
-        ...
 
     # Batches.
 
     def posts_by_id(self, ids: Sequence[int]) -> dict[int, Post]:
         """Return posts by their ids."""
-        ...
 
     def known_posts(self, ids: Sequence[int]) -> set[int]:
         """Return those of the ids that are posts of the collection."""
-        ...
 
     def threads_by_id(self, ids: Sequence[int]) -> dict[int, Thread]:
         """Return the thread of each post, a question or an answer, by the id of the post."""
-        ...
 
     def answers_by_question(self, ids: Sequence[int]) -> dict[int, list[Post]]:
         """Return the answers to each question."""
-        ...
 
     def comments_by_post(self, ids: Sequence[int]) -> dict[int, list[Comment]]:
         """Return the comments on each post."""
-        ...
 
     def links_by_post(self, ids: Sequence[int]) -> dict[int, list[Link]]:
         """Return the links of each post; the other question may be outside the collection."""
-        ...
 
     def titles_by_id(self, ids: Sequence[int]) -> dict[int, Text]:
         """Return the titles of questions, also of those outside the collection that a link names."""
-        ...
 
     def users_by_id(self, ids: Sequence[int]) -> dict[int, User]:
         """Return users; the source may not list all of them."""
-        ...
 
     def formulas_by_id(self, ids: Sequence[int]) -> dict[int, Formula]:
         """Return formulas by their ids."""
-        ...
 
     def formulas_by_post(self, ids: Sequence[int]) -> dict[int, list[Formula]]:
         """Return the formulas of each post: title, body and comments."""
-        ...
 
-    def instances(self, visual_ids: Sequence[int]) -> dict[int, list[Formula]]:
-        """Return the formulas with each visual id."""
-        ...
+    def instances(self, visual_ids: Sequence[int], most: int, returnable: bool = False) -> dict[int, list[Formula]]:
+        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may return, which are listed, in the
+        present text of a question or an answer."""
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
         """Return the posts that use each visual id: the first ones with their titles, and the number of all among its first `most` formulas."""
-        ...
 
     def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:
         """Return expressions by their ids."""
-        ...
 
     def expressions_by_formula(self, ids: Sequence[int]) -> dict[int, Expression]:
         """Return the expression of each formula."""
-        ...
 
     def visuals_by_id(self, ids: Sequence[int]) -> dict[int, Visual]:
         """Return the groups with these visual ids."""
-        ...
 
     def images(self, names: Sequence[str]) -> dict[str, bytes]:
         """Return pictures of the collection's own by their names."""
-        ...
 
     # Streams, in the order of ids.
 
     def posts(self, kind: str = "") -> Iterator[Post]:
         """Yield all posts, or only questions or answers."""
-        ...
 
     def question_ids(self) -> Iterator[int]:
         """Yield the ids of all questions."""
-        ...
 
     def threads(self) -> Iterator[Thread]:
         """Yield all threads, in the order of questions."""
-        ...
 
     def all_comments(self) -> Iterator[Comment]:
         """Yield all comments."""
-        ...
 
     def all_links(self) -> Iterator[Link]:
         """Yield all links."""
-        ...
 
     def all_votes(self) -> Iterator[VoteCount]:
         """Yield the votes of each post by type."""
-        ...
 
     def users(self) -> Iterator[User]:
         """Yield the authors of posts and comments."""
-        ...
 
     def tags(self) -> Iterator[TagCount]:
         """Yield each tag with its number of questions, the most common first."""
-        ...
 
     def titles(self, number: int) -> Iterator[Text]:
         """Yield the titles of the first questions by id, at most `number`."""
-        ...
 
     def formulas(self) -> Iterator[Formula]:
         """Yield all formulas, one for each occurrence."""
-        ...
 
     def formulas_with_mathml(self) -> Iterator[FormulaMathML]:
         """Yield all formulas with the Presentation and Content MathML of their source."""
-        ...
 
     def formula_posts(self) -> Iterator[int]:
         """Yield the post of each formula, in the order of posts."""
-        ...
 
     def expressions(self) -> Iterator[Expression]:
         """Yield the distinct expressions with their trees; ids are 1, 2, 3, ... in order of first appearance."""
-        ...
 
     def occurrences(self) -> Iterator[Occurrence]:
         """Yield every formula that a search may return."""
-        ...
 
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""
-        ...
 
     def visual_keys(self) -> Iterator[VisualKey]:
         """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""
-        ...
 
     def most_common(self, number: int) -> Iterator[CommonVisual]:
         """Yield the most common formulas."""
-        ...

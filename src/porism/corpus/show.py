@@ -72,5 +72,5 @@ def show_formula(content: Content, number: int) -> Iterator[str]:
     yield f"parsed by  {expression.path}" + (f": {expression.problem}" if expression.problem else "")
     group = content.visuals_by_id([formula.visual_id])[formula.visual_id]
     yield f"{group.formulas} formulas in {group.posts} posts look the same:"
-    for instance in content.instances([formula.visual_id])[formula.visual_id][:INSTANCES]:
+    for instance in content.instances([formula.visual_id], INSTANCES)[formula.visual_id]:
         yield f"  {instance.id}  post {instance.post_id}  {instance.latex}"

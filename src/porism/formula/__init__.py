@@ -8,14 +8,6 @@ from porism.formula.problems import Problem
 from porism.formula.tree import Node, elements_of, row_of
 
 __all__ = [
-    "Node",
-    "Parsed",
-    "Problem",
-    "elements_of",
-    "from_tangent",
-    "latex_to_mathml",
-    "parse",
-    "parse_mathml",
-    "row_of",
+    "Node", "Parsed", "Problem", "elements_of", "from_tangent", "latex_to_mathml", "parse", "parse_mathml", "row_of",
     "tangent",
-]
+]  # fmt: skip

@@ -3,8 +3,7 @@
 A version byte, then the layout tree, then the operator tree. Each tree has a header of four 32-bit numbers (nodes, places, bytes of edges,
 bytes of labels). Then follow, for all nodes in pre-order: the numbers of children (16 bits each), the numbers of places (16 bits each), the
 places (16 bits each), the edges (one letter each; none in an operator tree) and the labels (UTF-8, separated by NUL). Numbers are
-little-endian, so that numpy can read them in place.
-"""
+little-endian, so that numpy can read them in place."""
 
 from __future__ import annotations
 

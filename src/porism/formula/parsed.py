@@ -21,22 +21,10 @@ from porism.formula.tree import Node
 _FIRST = re.compile(r"\s*+(?:<\?xml[^<>]*>\s*+)?(?:<(?:\w+:)?(?:math|semantics)(?:\s[^<>]*)?>\s*+)*<(?:\w+:)?([a-z]+)")
 _CONTENT = frozenset(
     (
-        "apply",
-        "bind",
-        "cerror",
-        "ci",
-        "cn",
-        "cs",
-        "csymbol",
-        "interval",
-        "lambda",
-        "list",
-        "matrix",
-        "piecewise",
-        "set",
-        "vector",
+        "apply", "bind", "cerror", "ci", "cn", "cs", "csymbol", "interval", "lambda", "list", "matrix", "piecewise",
+        "set", "vector",
     )
-)
+)  # fmt: skip
 _TAG = re.compile(r"<[^<>]*>")
 
 
@@ -54,8 +42,7 @@ class Parsed:
     """A formula: its LaTeX, its clean MathML and its trees. Two are equal when they were parsed from the same input.
 
     `path` names the converter (`math-core`, `latex2mathml`, `opaque`; for MathML `mathml` or `content`). `repairs` names the repairs of
-    the LaTeX. `problems` have positions in the user's text. MathML and operator tree are made on first use.
-    """
+    the LaTeX. `problems` have positions in the user's text. MathML and operator tree are made on first use."""
 
     __slots__ = ("_mathml", "_operators", "_source", "layout", "origin", "path", "problems", "repairs")
 
@@ -109,8 +96,7 @@ def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> 
     """Parse LaTeX; any string gives a result.
 
     `\\qvar{x}` is always a wildcard, `?x` only with `wildcards` (in posts a question mark is punctuation). `macros` are the
-    user's commands, as `macros.definitions` reads them from a document.
-    """
+    user's commands, as `macros.definitions` reads them from a document."""
     origin = Origin(latex, "", "", wildcards, frozenset(macros.items()) if macros else frozenset())
     made = to_mathml(xml_text(latex), macros, wildcards)
     if made.path == "opaque":
@@ -141,8 +127,7 @@ def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
     """Parse MathML of any origin, also ill-formed; any string gives a result.
 
     Presentation MathML gives the layout tree, and the operator tree unless `content` (Content MathML) gives that. Content MathML alone
-    gives the operator tree; the layout tree then comes from its Presentation MathML.
-    """
+    gives the operator tree; the layout tree then comes from its Presentation MathML."""
     origin = Origin(latex, text, content)
     first = _FIRST.match(text)
     if first and (first[1] in _CONTENT or "MathML-Content" in first[0]):

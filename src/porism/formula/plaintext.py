@@ -115,8 +115,7 @@ def _script(node: Node, up: bool) -> str:
 def outline(root: Node) -> str:
     """Write a tree as an indented outline, in a layout tree with the letter of its edge before each node.
 
-    The symbols of a row share one indent, as do the elements of a group, so that a long formula stays narrow.
-    """
+    The symbols of a row share one indent, as do the elements of a group, so that a long formula stays narrow."""
     lines: list[str] = []
     stack: list[tuple[Node, str, str]] = [(root, "", "")]
     while stack:

@@ -59,6 +59,13 @@ class _SafeContext(SpawnContext):
     Process = _SafeProcess
 
 
+class _Executor(ProcessPoolExecutor):
+    """Starts its processes with the safe path."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number, _SafeContext(), initializer=_prepare_process)
+
+
 class Processes:
     """Worker processes."""
 
@@ -66,7 +73,7 @@ class Processes:
 
     def __init__(self, number: int) -> None:
         self._number = number
-        self._executor = ProcessPoolExecutor(number, _SafeContext(), initializer=_prepare_process)
+        self._executor = _Executor(number)
         self._ending: threading.Thread | None = None
 
     def window(self) -> int:

@@ -10,8 +10,8 @@ from typing import Literal, NamedTuple
 from porism.corpus.content import Content
 from porism.search.answers.reranker import ScoredRanking
 from porism.search.query import ReadQuery
-from porism.search.reading.grammar import latex_readings
 from porism.store.records import Filter
+from porism.text.typed.grammar import latex_readings
 
 MAX_TITLES, MAX_FORMULAS, MAX_TAGS = (
     200_000,

@@ -6,13 +6,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Protocol
 
-from porism.search.answers.candidates import ThreadCandidates
-from porism.search.answers.context import Contexts
 from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import FormulaRetriever, Mode
 from porism.search.index import Index
+from porism.search.retrieval.candidates import ThreadCandidates
+from porism.search.retrieval.context import Contexts
 from porism.search.retriever import Pipeline
 from porism.store.weighting import BM25, BM25Plus, TfIdf, TfIdfWeighting
 
@@ -26,12 +26,10 @@ class PartContext(Protocol):
     @property
     def index(self) -> Index:
         """The opened index."""
-        ...
 
     @property
     def kind(self) -> Kind:
         """What is searched."""
-        ...
 
 
 def thread_candidates(

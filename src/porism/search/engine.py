@@ -18,8 +18,6 @@ from porism.corpus.content import Content
 from porism.deadline import check
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
-from porism.search.answers.candidates import MOST_THREADS, ThreadCandidates
-from porism.search.answers.context import DEFAULT, Contexts
 from porism.search.answers.explain import MAX_HIGHLIGHTED_FORMULAS, QueryParts, explain_post, locate_post
 from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker, FeatureTable, HiddenText, ScoredQuery, ScoredRanking
@@ -45,14 +43,16 @@ from porism.search.formulas.query import FAMILY, choose_readings
 from porism.search.formulas.searcher import MODES, Mode
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
-from porism.search.reading.box import Box
 from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
 from porism.search.reading.spelling import Frequencies
+from porism.search.retrieval.candidates import MOST_THREADS, ThreadCandidates
+from porism.search.retrieval.context import DEFAULT, Contexts
 from porism.search.retriever import Ranking
 from porism.store import explained, open_store
 from porism.store.protocols import Snapshot, Store
 from porism.store.records import Filter, StoredPost, TextQuery
 from porism.store.weighting import TfIdfWeighting
+from porism.text.typed.box import Box
 
 if TYPE_CHECKING:  # a search needs none of them, and a command should start soon
     from porism.search.completion import Completer, Completions
@@ -97,6 +97,7 @@ class Engine:
         self.model = model = model or load_model()
         self.endpoint: Endpoint | None = None
         self.name = snapshot.info.name
+        self._adapt, self._weighting = adapt, weighting
         contexts = self._contexts = Contexts(index, weighting)
         self._candidates = ThreadCandidates(contexts)
         adapted = model.adapted(index.adaptation) if adapt else model
@@ -121,24 +122,24 @@ class Engine:
         model: str | Path | None = None,
         verify: Verify = "quick",
         encoder: str | Path | None = None,
+        weighting: TfIdfWeighting = DEFAULT,
     ) -> Engine:
         """Open an index by its address, or say what is wrong with it and what to run.
 
         `model` names a file that `porism model train ranking` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
         when they were made), or "none" to search without them. `verify` says what is compared with its checksums before: "quick" the smaller files,
-        "all" every file, "none" nothing but sizes.
-        """
+        "all" every file, "none" nothing but sizes. `weighting` is how terms of posts are weighed."""
         chosen = check_choice(verify, "open", "verify", VERIFY)
         fitted = load_model(None if model is None else Path(model))
         store = open_store(address, chosen, encoder)
         with explained(store):
-            return cls(store.snapshot(), fitted, store)
+            return cls(store.snapshot(), fitted, store, weighting=weighting)
 
     def refresh(self) -> Engine:
         """Return an engine of the newest commit of the index: this one, if nothing has changed. An engine in use stays as it is."""
         if self.store is None or self.store.status().generation == self.snapshot.info.generation:
             return self
-        engine = Engine(self.store.snapshot(), self.model, self.store)
+        engine = Engine(self.store.snapshot(), self.model, self.store, adapt=self._adapt, weighting=self._weighting)
         if engine.snapshot.learned.encoder and self.snapshot.learned.encoder:
             engine.snapshot.learned.encoder.adopt(self.snapshot.learned.encoder)
         engine.endpoint, engine.cache_counts = self.endpoint, self.cache_counts
@@ -166,8 +167,7 @@ class Engine:
         `sort` orders the most relevant hits by votes or date. With `group`, the answers of a thread are one hit, its best answer. Without
         `expand`, the engine adds no formulas of names and no names of formulas to the query. With `as_words` only formulas with delimiters are
         formulas; with `verbatim` spelling and wording stay as they are. Operators in the query narrow it: `"exact phrase"`, `-excluded`,
-        `tag:`, `user:`, `is:accepted`, `after:`, `before:`.
-        """
+        `tag:`, `user:`, `is:accepted`, `after:`, `before:`."""
         began = time.perf_counter()
         flags = check_flag(as_words, "search", "as_words"), check_flag(verbatim, "search", "verbatim")
         read, box, reading = self._understood(check_query(query, "search"), *flags)
@@ -194,7 +194,7 @@ class Engine:
             hits,
             page.count,
             time.perf_counter() - began,
-            (*read.notes, *self._time_notes(shown), *page.notes),
+            (*read.notes, *unmatched_notes(shown.scoring.context.unmatched), *page.notes),
             hints,
             len(ranking),
             also_searched(context),
@@ -367,9 +367,6 @@ class Engine:
         return TypedQuery(
             choose_readings(read, partial(Frequencies(self.snapshot).documents, FAMILY)), Box(""), QueryReading()
         )
-
-    def _time_notes(self, ranked: ScoredRanking) -> tuple[str, ...]:
-        return unmatched_notes(ranked.scoring.context.unmatched)
 
     def _matches(self, query: ReadQuery) -> QueryMatches:
         """Return what finds the words and formulas of a query in texts; the pages of a query share it."""

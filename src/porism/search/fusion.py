@@ -15,7 +15,6 @@ class Fusion(Protocol):
 
     def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
         """Return the fused ranking."""
-        ...
 
 
 def _checked(weights: tuple[float, ...], rankings: Sequence[ScoredIds]) -> Sequence[float] | None:

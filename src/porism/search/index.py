@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
+from porism.analysis.features import RENAMED
+from porism.analysis.learned import Concept, find_names
 from porism.analysis.schema import DOCUMENT, THREAD, View
+from porism.analysis.terms import feature_terms
 from porism.corpus.content import Content
-from porism.search.answers.terms import ConceptTable
 from porism.search.formulas.searcher import FormulaSearcher
+from porism.search.query import ReadQuery, query_features
 from porism.store.protocols import Snapshot
+from porism.text.words import FORMULA, stems
 
 USUAL = 5  # questions with one answer in all, from which on answers are usual
 
@@ -101,3 +106,51 @@ class Adaptation:
         if not self.factors:
             return f"default weights (no other ones are surely better: {gain})"
         return ", ".join(f"{group} x {factor:g}" for group, factor in self.factors.items()) + f" ({gain})"
+
+
+MOST_CONCEPTS = 5  # of each direction that a query uses
+
+
+@dataclass(frozen=True, slots=True)
+class ConceptMatch:
+    """A concept whose name the query contains, which adds the formula, or whose formula it contains, which adds the name."""
+
+    concept: Concept
+    by_name: bool
+
+    @property
+    def family(self) -> str:
+        """The family of the terms that the match adds to the query."""
+        return "parts" if self.by_name else "pairs"
+
+
+class ConceptTable:
+    """The concepts of an index, by name and by formula."""
+
+    def __init__(self, concepts: Sequence[Concept]) -> None:
+        self._by_name: dict[str, list[Concept]] = defaultdict(list)
+        self._by_formula: dict[str, list[Concept]] = defaultdict(list)
+        for concept in sorted(concepts, key=lambda one: -one.strength):
+            self._by_name[concept.name].append(concept)
+            self._by_formula[concept.formula_term].append(concept)
+
+    def matches(self, query: ReadQuery) -> list[ConceptMatch]:
+        """Return the strongest concepts of a query's title and its formulas. The body of a whole post matches too many."""
+        text = query.title
+        names = dict.fromkeys(name.stems for name in find_names(text))
+        names |= dict.fromkeys([" ".join(stems(text.replace(FORMULA, " ")))])
+        named = [concept for name in names for concept in self._by_name.get(name, ())]
+        parts = dict.fromkeys(
+            term
+            for features in query_features([formula.parsed for formula in query.formulas if formula.field == "title"])
+            for term in feature_terms(features)["parts"][:2]
+            if term.startswith(RENAMED)
+        )
+        contained = [concept for part in parts for concept in self._by_formula.get(part, ())]
+        return [ConceptMatch(one, True) for one in _strongest(named)] + [
+            ConceptMatch(one, False) for one in _strongest(contained)
+        ]
+
+
+def _strongest(concepts: Sequence[Concept]) -> list[Concept]:
+    return sorted(concepts, key=lambda one: -one.strength)[:MOST_CONCEPTS]

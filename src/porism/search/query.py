@@ -1,7 +1,6 @@
 """Reading queries: title and body become text with marks, and parsed formulas (`porism.search.reading` finds them).
 
-Any string is a legal query. A formula that cannot be parsed is searched by its symbols, and `notes` say so.
-"""
+Any string is a legal query. A formula that cannot be parsed is searched by its symbols, and `notes` say so."""
 
 from __future__ import annotations
 
@@ -16,13 +15,13 @@ from typing import Literal
 from cachetools import LRUCache
 
 from porism.analysis.features import Features, features_of_many
-from porism.analysis.words import FORMULA
 from porism.deadline import check
 from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.match.backtracking import is_wildcard
 from porism.records import Topic, TopicFormula
-from porism.search.reading.parts import QueryPart, is_verbatim, split_query
 from porism.text.delimiters import math_span
+from porism.text.typed.parts import QueryPart, is_verbatim, split_query
+from porism.text.words import FORMULA
 
 Field = Literal["title", "body"]
 _LONE_DOLLAR = re.compile(r"(?<!\\)\$")
@@ -49,8 +48,7 @@ class ReadQuery:
     """A query after parsing: title and body with a mark in place of each formula, the distinct formulas, tags, and notes for the user.
 
     With `expand`, the names and formulas that usually come together complete each other.
-    Queries compare by value, so that caches recognise a query that is repeated.
-    """
+    Queries compare by value, so that caches recognise a query that is repeated."""
 
     title: str
     body: str

@@ -3,8 +3,7 @@
 A retriever turns a query into a ranking; a re-ranker turns a ranking into another. `a >> b` is the pipeline that re-ranks with `b` what `a` finds;
 `fuse(a, b, method=RRF())` is the one that combines the rankings of several. The search page, `porism run`, every named system and PyTerrier run
 a `Pipeline`. Write your own part by implementing one method; the page "Write your own retriever" of the documentation shows how, and
-`porism.search.conformance` checks it.
-"""
+`porism.search.conformance` checks it."""
 
 from __future__ import annotations
 

@@ -22,8 +22,7 @@ def open_store(address: str | Path, verify: Verify = "quick", encoder: str | Pat
     """Open a store: a folder, `memory:`, or an address such as `opensearch://host:9200/name` of a store that a plug-in adds.
 
     `verify` and `encoder` concern a folder: what is compared with checksums before it is read, and where the model of its vectors is now ("none"
-    leaves them out).
-    """
+    leaves them out)."""
     scheme, colon, _ = str(address).partition("://")
     if str(address) == MEMORY:
         from porism.store.memory.store import MemoryStore

@@ -11,14 +11,13 @@ import numpy as np
 
 from porism.analysis.schema import EVERY_FIELD, FORMULA, VISUAL_FAMILY, Unit, View
 from porism.corpus.content import Content
-from porism.deadline import check, shared, time_limit
+from porism.deadline import call_limit, shared
 from porism.errors import PorismError
 from porism.store.phrases import TextMatcher
 from porism.store.protocols import Learned, Option, StoreInfo, SymbolTable
 from porism.store.records import (
     NO_HITS,
     UNKNOWN,
-    Filter,
     Formulas,
     Hits,
     Ints,
@@ -34,7 +33,7 @@ from porism.store.records import (
     Values,
     VectorQuery,
 )
-from porism.store.weighting import BM25, ViewCounts, Weighting
+from porism.store.weighting import BM25, ViewCounts
 
 THREADS = 2
 MOST_TERMS_IN_THREADS = 1500  # the threads are for formulas of usual size; a large one would keep others waiting
@@ -48,36 +47,21 @@ class TermIndex(Protocol):
 
     def count(self, family: str, view: View) -> ViewCounts:
         """Return the number of documents of a view and the sum of their lengths in a family."""
-        ...
 
     def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
         """Return codes and document frequencies of many terms."""
-        ...
 
     def frequencies(self, family: str, codes: Ints) -> Ints:
         """Return how many threads contain each term, by code."""
-        ...
 
     def texts(self, family: str, codes: Ints) -> list[str]:
         """Return the terms with these codes, where texts are kept."""
-        ...
 
     def numbers(self, family: str, codes: Ints) -> Ints:
         """Return the terms with these codes, which are decimal numbers such as visual ids, as integers."""
-        ...
 
-    def search(
-        self,
-        terms: Sequence[Term],
-        view: View,
-        weighting: Weighting,
-        k: int,
-        *,
-        allow: Filter | None = None,
-        required: Sequence[Term] = (),
-    ) -> Hits:
+    def search(self, query: TermQuery) -> Hits:
         """Return the best k documents by row."""
-        ...
 
 
 class DocumentRows(Protocol):
@@ -86,25 +70,20 @@ class DocumentRows(Protocol):
     @property
     def terms(self) -> TermIndex:
         """The term index of the posts."""
-        ...
 
     def size(self, unit: Unit) -> int:
         """Return how many threads, questions or answers there are."""
-        ...
 
     def fetch(
         self, threads: Ints, families: Collection[str], vectors: Collection[str] = (), lookup: Any = None
     ) -> Threads:
         """Return threads by row."""
-        ...
 
     def post_ids(self, unit: Unit, rows: Ints) -> Ints:
         """Return the ids of questions or of answers by their rows."""
-        ...
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""
-        ...
 
 
 class FormulaRows(SymbolTable, Protocol):
@@ -113,36 +92,28 @@ class FormulaRows(SymbolTable, Protocol):
     @property
     def terms(self) -> TermIndex:
         """The term index of the formulas: tuples, paths and sub-expressions."""
-        ...
 
     @property
     def formulas(self) -> int:
         """The number of formulas."""
-        ...
 
     def fetch(self, rows: Ints, records: Any = None) -> Formulas:
         """Return formulas by row."""
-        ...
 
     def trees(self, rows: Sequence[int]) -> list[bytes]:
         """Return the packed trees of formulas."""
-        ...
 
     def latex(self, rows: Sequence[int]) -> list[str]:
         """Return the LaTeX of formulas."""
-        ...
 
     def visual_ids(self, rows: Ints) -> Ints:
         """Return the visual ids of formulas."""
-        ...
 
     def rows(self, visual_ids: Ints) -> Ints:
         """Return the rows of visual ids, UNKNOWN for those that are not here."""
-        ...
 
     def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
         """Return the codes of the sub-expressions of expressions; none for an unknown one."""
-        ...
 
 
 class PostVectors(Protocol):
@@ -151,15 +122,12 @@ class PostVectors(Protocol):
     @property
     def fields(self) -> tuple[str, ...]:
         """The encoded fields."""
-        ...
 
     def vectors(self, field: str, ids: Ints) -> Values:
         """Return the vectors of posts; zero for posts without one."""
-        ...
 
     def search(self, field: str, query: Values, k: int) -> Hits:
         """Return the k posts, by id, with the nearest vectors."""
-        ...
 
 
 class LocalLookup:
@@ -219,15 +187,12 @@ S = TypeVar("S")
 
 
 def limited(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
-    """Make a call of a snapshot end when its time is over. Without a limit of its own, that of the thread holds."""
+    """Make a call of a snapshot end when its time, or that of the limit around it, is over."""
 
     @wraps(method)
     def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
         seconds: Any = kwargs.pop("seconds", None)
-        if seconds is None:
-            return method(self, *args, **kwargs)
-        with time_limit(seconds):
-            check()
+        with call_limit(seconds):
             return method(self, *args, **kwargs)
 
     return call
@@ -283,9 +248,7 @@ class LocalSnapshot:
             self._require("units", "searches over questions and answers")
         if not isinstance(search.weighting, BM25):
             self._require("weightings", "weightings other than BM25")
-        found = self._terms(unit).search(
-            search.terms, search.view, search.weighting, search.k, allow=search.allow, required=search.required
-        )
+        found = self._terms(unit).search(search)
         if unit in ("question", "answer"):
             return Hits(self._documents.post_ids(unit, found.numbers), found.scores)
         return found

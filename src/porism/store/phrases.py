@@ -6,12 +6,12 @@ import re
 from collections.abc import Sequence
 from itertools import chain
 
-from porism.analysis.words import WORD, stem
 from porism.corpus.content import Content
 from porism.corpus.post import Post
 from porism.deadline import check
 from porism.store.records import StoredPost, TextQuery
 from porism.text.segment import TAG, WORDS, Text
+from porism.text.words import WORD, stem
 
 FIRST_WORDS = 8  # of all phrases, without which a post is not read word by word
 _MARKUP = f"(?:{TAG}[^\x1c-\x1f]*+|{WORDS})*+"  # tags inside a word, as in `n<sup>th</sup>`

@@ -4,8 +4,7 @@ A snapshot answers a query in a handful of calls, each of which names many items
 `locate` for posts that somebody else found. `docs/why/store.md` says what each of them costs in an embedded store and in a search cluster.
 
 Keys of terms and numbers of documents are the store's own integers. They are valid within one snapshot; above the store nobody computes with
-them, they are compared and given back. `porism.store.conformance` checks an implementation.
-"""
+them, they are compared and given back. `porism.store.conformance` checks an implementation."""
 
 from __future__ import annotations
 
@@ -52,26 +51,21 @@ class SymbolTable(Protocol):
     @property
     def labels(self) -> Mapping[str, int]:
         """The id of each label, from 0 on."""
-        ...
 
     @property
     def layout_weights(self) -> Floats:
         """The weight of each label in layout trees, by id."""
-        ...
 
     @property
     def operator_weights(self) -> Floats:
         """The weight of each label in operator trees, by id."""
-        ...
 
     @property
     def unseen_label_weight(self) -> float:
         """The weight of a label that no formula has."""
-        ...
 
     def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> Floats:
         """Return ln(all path groups / path groups with this key) for each key. An unseen key counts as seen once."""
-        ...
 
 
 class VectorBasis(Protocol):
@@ -79,7 +73,6 @@ class VectorBasis(Protocol):
 
     def query(self, keys: Ints, weights: Values) -> Values:
         """Return the vector of terms by their keys and weights."""
-        ...
 
 
 class Encoder(Protocol):
@@ -88,29 +81,23 @@ class Encoder(Protocol):
     @property
     def name(self) -> str:
         """The name of the model."""
-        ...
 
     @property
     def digest(self) -> str:
         """The digest of the model."""
-        ...
 
     def as_dict(self) -> dict[str, Any]:
         """Return what a record of a run says of the model."""
-        ...
 
     @property
     def fields(self) -> tuple[str, ...]:
         """The encoded fields: titles, questions, answers."""
-        ...
 
     def query(self, texts: Sequence[str]) -> Values:
         """Return the vector of a query with these texts."""
-        ...
 
     def adopt(self, other: Encoder) -> None:
         """Use the model of another encoder if it is loaded already and the same."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -146,51 +133,42 @@ class StoreInfo:
 
 
 class Snapshot(Protocol):
-    """One generation of a store. It does not change while somebody reads it, and many threads may read it. `seconds` limits the time of a call,
-    which then raises `porism.deadline.TimeLimitExceeded`."""
+    """One generation of a store. It does not change while somebody reads it, and many threads may read it. A call may take `seconds`, and in any
+    case no longer than `porism.deadline` leaves the thread; then it raises `TimeLimitExceeded`. `porism.deadline.call_limit` applies both."""
 
     @property
     def info(self) -> StoreInfo:
         """What the snapshot is."""
-        ...
 
     @property
     def learned(self) -> Learned:
         """What was learned from the collection."""
-        ...
 
     @property
     def content(self) -> Content:
         """What people read: posts, threads, titles, authors, pictures."""
-        ...
 
     def statistics(
         self, terms: Sequence[Term], unit: Unit = "thread", *, seconds: float | None = None
     ) -> TermStatistics:
         """Return the statistics of many terms over threads or distinct formulas; a term's weight does not matter."""
-        ...
 
     def search(self, searches: Sequence[Search], *, seconds: float | None = None) -> list[Hits]:
         """Answer several searches at once."""
-        ...
 
     def threads(
         self, numbers: Ints, families: Collection[str], vectors: Collection[str] = (), *, seconds: float | None = None
     ) -> Threads:
         """Return threads with the terms of these families and vectors of these kinds: what ranking reads of candidates."""
-        ...
 
     def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
         """Return distinct formulas: what ranking, matching and pages read of candidates."""
-        ...
 
     def posts(self, ids: Sequence[int], parts: Sequence[str] = (), *, seconds: float | None = None) -> StoredPosts:
         """Return posts by their ids, and which of some sub-expressions, given as terms, their formulas have."""
-        ...
 
     def locate(self, ids: Ints, *, seconds: float | None = None) -> Positions:
         """Return where posts are that somebody else found."""
-        ...
 
 
 class LogPosition(NamedTuple):
@@ -230,33 +208,26 @@ class Writer(Protocol):
     @property
     def log_position(self) -> LogPosition:
         """The last record of a change log that the store has."""
-        ...
 
     def put(self, records: Iterable[Record]) -> None:
         """Add posts, comments, links and users; a record replaces the one with its id."""
-        ...
 
     def delete(self, posts: Iterable[int]) -> None:
         """Delete posts: an answer, or a question with its answers. Unknown ids are ignored."""
-        ...
 
     def delete_comments(self, comments: Iterable[int]) -> None:
         """Delete comments. Unknown ids are ignored."""
-        ...
 
     def delete_links(self, links: Iterable[RawLink]) -> None:
         """Delete links between questions."""
-        ...
 
     def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
         """Prepare the changes that bring the store to the state of a source; return what of the source is left out. `delete_many`: delete the posts
         that a dump lacks even if they are most of them."""
-        ...
 
     def commit(self, position: LogPosition | None = None) -> Delta:
         """Make the changes visible to snapshots that are opened from now on; return what changed. `position` is the last record of a change
         log that the changes come from; it is stored with them, so that no record is applied twice."""
-        ...
 
 
 class Store(Protocol):
@@ -265,36 +236,27 @@ class Store(Protocol):
     @property
     def address(self) -> str:
         """The address by which it was opened."""
-        ...
 
     def snapshot(self) -> Snapshot:
         """Open the newest generation."""
-        ...
 
     def status(self) -> StoreStatus:
         """Return what the newest generation is, without opening it."""
-        ...
 
     def version(self) -> object:
         """Return something that differs when there may be a newer generation; it takes no time to look."""
-        ...
 
     def maintain(self, everything: bool = False, progress: Progress | None = None) -> bool:
         """Do what a store needs after many commits, such as a merge; `everything`: all of it. Return whether there was anything to do."""
-        ...
 
     def files(self) -> list[StoredFile]:
         """Return the files of the store on this machine; none for a store elsewhere."""
-        ...
 
     def verify(self, progress: Progress | None = None) -> list[Verification]:
         """Read everything, and return what is damaged."""
-        ...
 
     def record_ranking(self, text: str) -> None:
         """Store the factors of ranking that the collection chose, as a new generation where they differ from the present ones."""
-        ...
 
     def writer(self, source: str = "update", wait: float = 0.0) -> Writer:
         """Return a writer. New posts name `source` as their origin; `wait`: seconds to wait for another writer."""
-        ...

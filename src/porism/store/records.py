@@ -140,15 +140,12 @@ class TermLookup(Protocol):
 
     def documents(self, family: str, keys: Ints) -> Ints:
         """Return how many threads contain each term."""
-        ...
 
     def texts(self, family: str, keys: Ints) -> list[str]:
         """Return the terms themselves; of families other than words they may be empty."""
-        ...
 
     def formulas(self, keys: Ints) -> Ints:
         """Return the numbers of formulas by the keys with which posts name them, UNKNOWN for formulas that a search does not return."""
-        ...
 
 
 class Threads(NamedTuple):
@@ -184,8 +181,7 @@ class ExpressionParts(Protocol):
     """Which of the requested sub-expressions the expressions of posts have. No call: it comes with the posts."""
 
     def of(self, expression: int) -> Sequence[int]:
-        """Return the positions, in the request, of the terms of sub-expressions that an expression has."""
-        ...
+        """Return the positions, in the request, of the terms of sub-expressions that an expression of these posts has; others may have none."""
 
 
 class StoredPost(NamedTuple):
@@ -236,15 +232,12 @@ class FormulaRecords(Protocol):
 
     def trees(self, numbers: Ints) -> list[bytes]:
         """Return packed trees; `porism.formula.binary.unpack` reads them."""
-        ...
 
     def latex(self, numbers: Ints) -> list[str]:
         """Return LaTeX."""
-        ...
 
     def usage(self, numbers: Ints) -> TermStatistics:
         """Return the keys by which posts name formulas, and how many threads have each of them."""
-        ...
 
 
 class Formulas(NamedTuple):

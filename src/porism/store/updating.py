@@ -30,8 +30,7 @@ def update_from_source(
 ) -> Delta:
     """Add, replace and delete posts so that an index has what a source has; return what changed. Again it changes nothing.
 
-    `wait`: seconds to wait for another writer. `delete_many`: delete the posts that a dump lacks even if they are most of them.
-    """
+    `wait`: seconds to wait for another writer. `delete_many`: delete the posts that a dump lacks even if they are most of them."""
     store = open_store(index)
     with store.writer(wait=wait) as writer:
         dropped = writer.compare(source, delete_many)

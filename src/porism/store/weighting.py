@@ -1,8 +1,7 @@
 """Weightings: how much a term of the query adds to the score of a document.
 
 A weighting is a value. `weigh` computes the weights of one term in many documents from raw counts, exact lengths and exact statistics of
-the collection; the index adds them up. `bias` is what every document gets for its length alone (query likelihood needs it).
-"""
+the collection; the index adds them up. `bias` is what every document gets for its length alone (query likelihood needs it)."""
 
 from __future__ import annotations
 
@@ -44,7 +43,6 @@ class Weighting(Protocol):
 
     def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
         """Return the weight of one term in documents that contain it `counts` times and have these lengths."""
-        ...
 
 
 @runtime_checkable
@@ -53,7 +51,6 @@ class LengthBias(Protocol):
 
     def bias(self, lengths: Floats, query_length: float) -> Floats:
         """Return what the lengths add to the scores, given the sum of the weights of the query's terms."""
-        ...
 
 
 @compiled
@@ -112,11 +109,9 @@ class TfIdfWeighting(Weighting, Protocol):
     @property
     def idf(self) -> Idf:
         """The name of the inverse document frequency."""
-        ...
 
     def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
         """Return what counts of a term in documents of these lengths are worth, without idf."""
-        ...
 
 
 def _weigh(weighting: TfIdfWeighting, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
@@ -128,8 +123,7 @@ def _weigh(weighting: TfIdfWeighting, counts: Floats, lengths: Floats, term: Ter
 class BM25:
     """Okapi BM25 (Robertson and Walker, 1994) in the form of Lucene: idf x (k1 + 1) tf / (tf + k1 (1 - b + b dl / avdl)).
 
-    `k1` bounds the gain of repeated terms, `b` is how far long documents are discounted.
-    """
+    `k1` bounds the gain of repeated terms, `b` is how far long documents are discounted."""
 
     k1: float = 1.2
     b: float = 0.75
@@ -179,8 +173,7 @@ class TfIdf:
     """TF-IDF: a function of the count times an inverse document frequency.
 
     `tf`: "raw" (the count), "log" (1 + ln count), "binary" (1), or "robertson" (k1 tf / (tf + k1 (1 - b + b dl / avdl)), as Terrier's
-    TF_IDF has it with idf="terrier"). `idf` names one of the formulas of this module.
-    """
+    TF_IDF has it with idf="terrier"). `idf` names one of the formulas of this module."""
 
     tf: Literal["raw", "log", "binary", "robertson"] = "log"
     idf: Idf = "log2"
@@ -215,8 +208,7 @@ class QueryLikelihood:
 
     "dirichlet" smooths with `parameter` = mu pseudo-occurrences; "jelinek-mercer" mixes in the collection with the share `parameter` = lambda.
     Only terms that a document contains add to its score, and the rank order is that of the log-likelihood: ln(1 + tf / (mu p)) for each
-    matched term plus |q| ln(mu / (mu + dl)) for Dirichlet, ln(1 + (1 - lambda) tf / (lambda dl p)) for Jelinek-Mercer.
-    """
+    matched term plus |q| ln(mu / (mu + dl)) for Dirichlet, ln(1 + (1 - lambda) tf / (lambda dl p)) for Jelinek-Mercer."""
 
     smoothing: Literal["dirichlet", "jelinek-mercer"] = "dirichlet"
     parameter: float = 2000.0

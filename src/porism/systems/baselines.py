@@ -8,7 +8,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -27,6 +26,7 @@ from porism.systems.lexical.inverted import Floats, InvertedIndex, Postings
 from porism.systems.lexical.retrieval import LexicalRetriever, token_index, topic_fields
 from porism.systems.topic_queries import topic_of
 from porism.text.segment import Text
+from porism.text.words import STOPWORDS
 
 TOKEN = re.compile(r"[a-z0-9]+")
 LONGEST, MOST_DIGITS = 20, 4
@@ -46,13 +46,8 @@ SYMBOL_WORDS = (
     *(("(", "open parenthesis"), (")", "close parenthesis"), ("\\\\", "double backslash"), ("\\", "backslash")),
 )
 UNWRAPPED = re.compile(r"</?(?:p|a|body|html|question|head|title)\b", re.IGNORECASE)
+TERRIER_STOPWORDS = (STOPWORDS - SITE_WORDS) | LETTERS
 QUESTION_MARK = "qpost"  # token of questions, by which a query excludes them
-
-
-@lru_cache(1)
-def _stopwords() -> frozenset[str]:
-    ours = files("porism.analysis").joinpath("stopwords.txt").read_text("utf-8").split()
-    return (frozenset(ours) - SITE_WORDS) | LETTERS
 
 
 @lru_cache(1)
@@ -67,7 +62,7 @@ def _term(token: str) -> str:
     """Return the term of a token, or nothing if Terrier drops the token."""
     if len(token) > LONGEST or sum(letter.isdigit() for letter in token) > MOST_DIGITS or REPEATED.search(token):
         return ""
-    return "" if token in _stopwords() else str(_stemmer().stemWord(token))
+    return "" if token in TERRIER_STOPWORDS else str(_stemmer().stemWord(token))
 
 
 def terrier_tokens(text: str) -> list[str]:

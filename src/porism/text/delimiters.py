@@ -89,8 +89,7 @@ def math_span(latex: str, identifier: int | str = "", display: bool = False) -> 
 def math_spans(text: str, *, unclosed: bool = False) -> Iterator[MathSpan]:
     """Yield the official spans of HTML in order; spans inside a span (from `\\text` or damage) belong to it.
 
-    A span that is never closed is skipped, or with `unclosed` reaches to the end of the text.
-    """
+    A span that is never closed is skipped, or with `unclosed` reaches to the end of the text."""
     at = 0
     while match := MATH_SPAN.search(text, at):
         edge = span_end(text, match.end())

@@ -2,8 +2,7 @@
 
 The text is read from left to right, with knowledge of code, tags, `\\$`, prices, `\\(..\\)`, `\\[..\\]`, environments without
 dollar signs and macros that the field defines. Formulas of a field are numbered by class first (see CLASSES), as the lab does, then from
-left to right; so ids are not always in the order of the text.
-"""
+left to right; so ids are not always in the order of the text."""
 
 from __future__ import annotations
 
@@ -124,8 +123,7 @@ class Match:
 class Extracted:
     """A field with a placeholder in place of each formula, numbered in the order of `latex`.
 
-    `displayed` holds the numbers of the formulas on a line of their own. `unexpanded` formulas use macros that would write too much.
-    """
+    `displayed` holds the numbers of the formulas on a line of their own. `unexpanded` formulas use macros that would write too much."""
 
     text: str
     latex: tuple[str, ...]
@@ -136,8 +134,7 @@ class Extracted:
 def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges = (), first: int = 0) -> Extracted:
     """Cut out the formulas that a reader of the site sees as formulas; `code` are ranges of the text without any.
 
-    Placeholders are numbered from `first`, for a text that already has some.
-    """
+    Placeholders are numbered from `first`, for a text that already has some."""
     found = list(formula_matches(text, syntax, scope, code))
     order = sorted(range(len(found)), key=lambda at: (found[at].group, at))
     number = {at: n for n, at in enumerate(order, first)}
@@ -273,8 +270,7 @@ class _Reader:
     def _single(self, start: int) -> Match | None:
         """Return the formula `$..$`, unless it is a price.
 
-        It ends at the nearest closing sign, or at a later one where the nearest is inside `\\text{..}`.
-        """
+        It ends at the nearest closing sign, or at a later one where the nearest is inside `\\text{..}`."""
         limit = min(start + LONGEST, self._next(BLOCK, start) if self.html else start + LONGEST)
         depth = nearest = signs = 0
         for sign in INSIDE.finditer(self.text, start + 1, limit):

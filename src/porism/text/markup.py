@@ -12,32 +12,10 @@ from porism.limits import limit
 # Tags that HTML closes by itself where the next one opens, and tags without content: they do not nest.
 FLAT = frozenset(
     [
-        "area",
-        "base",
-        "br",
-        "col",
-        "embed",
-        "hr",
-        "img",
-        "input",
-        "link",
-        "meta",
-        "source",
-        "track",
-        "wbr",
-        "p",
-        "li",
-        "dt",
-        "dd",
-        "tr",
-        "td",
-        "th",
-        "thead",
-        "tbody",
-        "tfoot",
-        "option",
+        "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "source", "track", "wbr", "p",
+        "li", "dt", "dd", "tr", "td", "th", "thead", "tbody", "tfoot", "option",
     ]
-)
+)  # fmt: skip
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>")
 MOST_ATTRIBUTES = 500  # of a tag; parsers of HTML compare each with all before it
 # An attribute as a parser of HTML reads it: a name, with or without a value. A piece without quotes is read 200 characters far, so that
@@ -101,8 +79,7 @@ def without_open_tags(text: str) -> str:
 def limit_attributes(text: str) -> str:
     """Make a tag with too many attributes a part of the text.
 
-    Only a whole parser knows whether a `<` is in a comment, a value or a script; so each one that could open a tag is followed.
-    """
+    Only a whole parser knows whether a `<` is in a comment, a value or a script; so each one that could open a tag is followed."""
     if len(text) < _SHORT_TEXT:
         return text
     known: dict[int, int] = {}  # place between two attributes: how many follow to the end of the tag

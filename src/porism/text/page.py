@@ -96,8 +96,7 @@ class PageRenderer:
     """Renders texts as HTML of a page.
 
     `formula` gives the HTML of a formula, `link` the opening tag for an address, `picture` what is shown for a picture with this description
-    at this address, `words` the HTML of a piece of text, `budget` that of a text: a new one, or the one of its page.
-    """
+    at this address, `words` the HTML of a piece of text, `budget` that of a text: a new one, or the one of its page."""
 
     formula: Callable[[Segment], str]
     link: Callable[[str], str] = link_as_it_is

@@ -1,7 +1,6 @@
 """Reading text into segments: the official HTML form of the lab's collection and topics, and plain text.
 
-In the official form each formula is a `math-container` span with an id and escaped LaTeX.
-"""
+In the official form each formula is a `math-container` span with an id and escaped LaTeX."""
 
 from __future__ import annotations
 
@@ -71,8 +70,7 @@ def segment_official(
     """Segment the official form; `to_html` makes clean HTML of what is not a formula.
 
     With `unmarked`, formulas outside the official spans are found too, since pages render them: `$..$`, or an environment such as
-    `\\begin{align}` without dollar signs. They have no id.
-    """
+    `\\begin{align}` without dollar signs. They have no id."""
     cut = cut_official(without_placeholders(text))
     unexpanded = 0
     if unmarked and UNMARKED.search(cut.text):

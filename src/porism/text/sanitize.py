@@ -1,7 +1,6 @@
 """Clean HTML: a real parser keeps only whitelisted tags, and formulas never pass through it.
 
-Each formula is cut out before the parser sees the text; a placeholder of private characters keeps its position.
-"""
+Each formula is cut out before the parser sees the text; a placeholder of private characters keeps its position."""
 
 from __future__ import annotations
 
@@ -17,45 +16,11 @@ from porism.text.segment import Segment, Text, TextWriter, without_marks
 
 TAGS = frozenset(
     [
-        "a",
-        "b",
-        "blockquote",
-        "br",
-        "code",
-        "dd",
-        "del",
-        "div",
-        "dl",
-        "dt",
-        "em",
-        "h1",
-        "h2",
-        "h3",
-        "h4",
-        "h5",
-        "h6",
-        "hr",
-        "i",
-        "img",
-        "kbd",
-        "li",
-        "ol",
-        "p",
-        "pre",
-        "s",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "table",
-        "tbody",
-        "td",
-        "th",
-        "thead",
-        "tr",
-        "ul",
+        "a", "b", "blockquote", "br", "code", "dd", "del", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5",
+        "h6", "hr", "i", "img", "kbd", "li", "ol", "p", "pre", "s", "strike", "strong", "sub", "sup", "table",
+        "tbody", "td", "th", "thead", "tr", "ul",
     ]
-)
+)  # fmt: skip
 ATTRIBUTES = {
     "a": {"href", "title"},
     "img": {"src", "alt", "title", "width", "height"},
@@ -110,8 +75,7 @@ class Segmented(NamedTuple):
 def segment_html(cleaned: str, formulas: Sequence[Segment], keep_all: bool = False) -> Segmented:
     """Segment clean HTML in which placeholder n keeps the position of `formulas[n]`.
 
-    Inside a tag (in an attribute such as `alt`) only LaTeX can replace a placeholder; with `keep_all` the formula follows the tag as well.
-    """
+    Inside a tag (in an attribute such as `alt`) only LaTeX can replace a placeholder; with `keep_all` the formula follows the tag as well."""
     writer = TextWriter()
     numbers: dict[int, None] = {}
 

@@ -1,7 +1,6 @@
 """Text with formulas, as a sequence of segments: pieces of text, HTML tags and formulas.
 
-Every field of a collection (title, body, comment) is a `Text`. It is segmented once, when the collection is built.
-"""
+Every field of a collection (title, body, comment) is a `Text`. It is segmented once, when the collection is built."""
 
 from __future__ import annotations
 
@@ -19,8 +18,7 @@ class Segment(NamedTuple):
     """A piece of text (without entities), one clean HTML tag, or the LaTeX of a formula.
 
     A formula has its id and the id of its expression (the collection's distinct LaTeX); both are 0 for text that no collection holds.
-    `display` is true for a formula that is set on a line of its own.
-    """
+    `display` is true for a formula that is set on a line of its own."""
 
     kind: SegmentKind
     text: str

@@ -85,7 +85,7 @@ def test_one_formula_of_a_body_represents_each_visual_id(demo: Path) -> None:
     plain = list(formula_documents(content, with_latex=False))
     assert {formula.kind for _, formula in plain} == {"question", "answer"}
     assert len({document.id for document, _ in plain}) == len(plain)
-    instances = content.instances([document.id for document, _ in plain[:50]])
+    instances = content.instances([document.id for document, _ in plain[:50]], 1000)
     for document, formula in plain[:50]:
         first = next(one for one in instances[document.id] if one.kind in ("question", "answer"))
         assert formula.id == first.id

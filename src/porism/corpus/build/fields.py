@@ -43,8 +43,7 @@ class Field:
 
     `order` lists the positions of the formulas in the order in which they are numbered. `lost` are formulas whose position did not
     survive the cleaning (inside a tag or a dropped element). `fault` says why a field could not be segmented: it is kept as plain text.
-    `unexpanded` formulas use macros that would write too much, and stay as they are typed.
-    """
+    `unexpanded` formulas use macros that would write too much, and stay as they are typed."""
 
     text: Text = EMPTY
     order: tuple[int, ...] = ()

@@ -60,8 +60,7 @@ def take_given(
 ) -> None:
     """Add the formulas that a source lists; those without an id get ids from `first_own_id` on. Call `stored` after each batch.
 
-    Entities in their LaTeX are decoded, unless `compat` asks for the lab's files as they are.
-    """
+    Entities in their LaTeX are decoded, unless `compat` asks for the lab's files as they are."""
     stage = f"given {source}"
     following = max(first_own_id, top_id(work) + 1)
     for batch in _batches(work, source, progress(work, stage)):
@@ -172,8 +171,7 @@ class Locator:
     def insert(self, text: str, post: int, kind: int, comment: int | None, loose: bool) -> str:
         """Return a field with spans for all formulas that its source lists for it.
 
-        A formula that the source assigns to no comment goes to the first one that has it.
-        """
+        A formula that the source assigns to no comment goes to the first one that has it."""
         if not self._needed or not text:
             return text
         if post != self._post:

@@ -63,17 +63,9 @@ class Ledger:
 
 
 NAMES = (
-    "documents",
-    "posts",
-    "dates of posts",
-    "comments",
-    "dates of comments",
-    "links",
-    "users",
-    "badges",
-    "votes",
+    "documents", "posts", "dates of posts", "comments", "dates of comments", "links", "users", "badges", "votes",
     "revisions",
-)
+)  # fmt: skip
 ORDER = {name: at for at, name in enumerate(NAMES)}
 
 

@@ -28,8 +28,7 @@ REFUSED = frozenset((ILL_FORMED, ERROR, EMPTY, LARGE))
 def read_given(latex: str, mathml: str, content: str | None) -> Parsed | str:
     """Return both trees of Presentation and Content MathML, or the reason why they cannot be used.
 
-    Where Content MathML is absent or ill-formed, the operator tree comes from the layout tree.
-    """
+    Where Content MathML is absent or ill-formed, the operator tree comes from the layout tree."""
     if "<merror" in mathml or "<cerror" in (content or ""):
         return ERROR
     if not is_well_formed(mathml):

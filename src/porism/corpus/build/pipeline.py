@@ -56,8 +56,7 @@ def build(
     """Build a collection, or continue a build that was stopped.
 
     With `base`, the new collection is that one with the sources added. Equal ids mean equal posts; with `apart`, and always for folders, the
-    posts of the sources get ids above those of the base.
-    """
+    posts of the sources get ids above those of the base."""
     place = Path(target)
     added_to = Collection.open(base) if isinstance(base, str | Path) else base
     if place.exists():
@@ -243,8 +242,7 @@ class _Build:
     def _shift(self) -> None:
         """Note what is added to the ids of each source, so that no two clash: nothing for official ids and for the first source.
 
-        A source that is added to a collection means the same posts by the same ids, unless it is a folder or `apart`.
-        """
+        A source that is added to a collection means the same posts by the same ids, unless it is a folder or `apart`."""
         highest = top(self.work, "ids")
         for at, source in enumerate(self.sources):
             queries = (

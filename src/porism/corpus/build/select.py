@@ -19,8 +19,7 @@ YEARS = re.compile(r"(\d{4})?-(\d{4})?|(\d{4})")
 class Options:
     """Options that change the collection. Years are inclusive; None leaves that side open.
 
-    `trees` chooses where the trees of formulas come from: `latex` for our parser, `official` for the MathML of the source where it has any.
-    """
+    `trees` chooses where the trees of formulas come from: `latex` for our parser, `official` for the MathML of the source where it has any."""
 
     first_year: int | None = None
     last_year: int | None = None

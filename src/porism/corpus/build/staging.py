@@ -1,7 +1,6 @@
 """The first stage of a build: every record of every source goes into one work database, in order, in committed batches.
 
-Records are counted per file; when a stopped build continues, it reads the file from the start and skips the records it already has.
-"""
+Records are counted per file; when a stopped build continues, it reads the file from the start and skips the records it already has."""
 
 from __future__ import annotations
 

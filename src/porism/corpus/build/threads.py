@@ -1,8 +1,7 @@
 """The second stage of a build: thread by thread, fields are segmented and their formulas numbered.
 
 The order of ids is the lab's: threads in the order of questions; in a thread the title, the question, its comments, then each
-answer with its comments; in a field as `porism.text.find` numbers them.
-"""
+answer with its comments; in a field as `porism.text.find` numbers them."""
 
 from __future__ import annotations
 
@@ -158,7 +157,9 @@ class Segmenter:
     def run(self, pool: Pool | None, compat: bool, advance: Callable[[int], None]) -> None:
         """Segment all threads, from where an earlier build stopped, then what belongs to threads of the collection that is added to."""
         self.following = max(self.first_own_id, top_id(self.work) + 1)
-        batches = chain(self._threads(), self._late_answers(), self._late_comments())
+        batches = chain(
+            self._batches("threads", PostRow, QUESTIONS, self._thread), self._late_answers(), self._late_comments()
+        )
         tasks = ((batch, FieldsTask(self._fields(batch, compat), compat)) for batch in batches)
         for batch, fields in ordered(pool, _make_fields, tasks):
             self._write(batch, fields, compat)
@@ -189,9 +190,6 @@ class Segmenter:
                     items, number, characters = [], 0, 0
         if items:
             yield Batch(stage, items, after)
-
-    def _threads(self) -> Iterator[Batch]:
-        return self._batches("threads", PostRow, QUESTIONS, self._thread)
 
     def _thread(self, question: PostRow) -> Iterator[ThreadPost | ThreadComment]:
         for post in (question, *rows(self.work, PostRow, ANSWERS, self.source, question.id)):

@@ -1,7 +1,6 @@
 """Visual ids: formulas that look the same share one.
 
-The visual key of a formula is its layout as a Tangent-S string, or else its LaTeX without white space; the two kinds never mix.
-"""
+The visual key of a formula is its layout as a Tangent-S string, or else its LaTeX without white space; the two kinds never mix."""
 
 from __future__ import annotations
 
@@ -46,8 +45,7 @@ class VisualKeyRow(NamedTuple):
 class VisualIds:
     """Assigns visual ids in order of first appearance; official ids stay and claim their keys first.
 
-    Where there are official ids, new ones start at OWN_IDS: the lab's list goes on beyond what a part of its collection holds.
-    """
+    Where there are official ids, new ones start at OWN_IDS: the lab's list goes on beyond what a part of its collection holds."""
 
     def __init__(self, work: sqlite3.Connection, top: int) -> None:
         """Continue after `top`, the highest visual id of the collection that is added to."""

@@ -1,14 +1,14 @@
-"""A collection with topics and judgments as a retrieval benchmark: rows of corpus, queries and judgments, which `beir` and `hf` write."""
+"""A collection with topics and judgments as a retrieval benchmark: rows of corpus, queries and judgments, for BEIR and for Hugging Face."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
 from porism.corpus.content import Content, batched
+from porism.corpus.export.records import write_json_lines, write_parquet
 from porism.records import Judgment, Topic
 from porism.text.read import read_official
 
@@ -77,26 +77,46 @@ def judgment_rows(benchmark: Benchmark) -> Iterator[JudgmentRow]:
             yield JudgmentRow(one.topic, one.item, one.grade)
 
 
-HEADER = "query-id\tcorpus-id\tscore\n"
+README = """---
+configs:
+{configs}---
+
+Exported by Porism: {what}. Texts have LaTeX between dollar signs.
+"""
+CONFIG = """- config_name: {name}
+  data_files:
+  - split: {split}
+    path: {path}
+"""
 
 
-def export(content: Content, folder: Path, benchmark: Benchmark) -> None:
-    """Write the corpus and, where there are any, queries and judgments."""
+def export_beir(content: Content, folder: Path, benchmark: Benchmark) -> None:
+    """Write the corpus and, where there are any, queries and judgments, as BEIR reads them."""
     documents = corpus_rows(content, benchmark.task)
-    _lines(
-        folder / "corpus.jsonl",
-        ({"_id": one.id, "title": one.title, "text": one.text, "metadata": {}} for one in documents),
-    )
+    rows = ({"_id": one.id, "title": one.title, "text": one.text, "metadata": {}} for one in documents)
+    write_json_lines(folder / "corpus.jsonl", rows)
     if benchmark.topics:
-        queries = query_rows(benchmark)
-        _lines(folder / "queries.jsonl", ({"_id": one.id, "text": one.text, "metadata": {}} for one in queries))
+        queries = ({"_id": one.id, "text": one.text, "metadata": {}} for one in query_rows(benchmark))
+        write_json_lines(folder / "queries.jsonl", queries)
     if benchmark.judgments:
         (folder / "qrels").mkdir()
         with open(folder / "qrels" / "test.tsv", "w", encoding="utf-8", newline="\n") as out:
-            out.write(HEADER)
+            out.write("query-id\tcorpus-id\tscore\n")
             out.writelines(f"{one.query}\t{one.document}\t{one.grade}\n" for one in judgment_rows(benchmark))
 
 
-def _lines(path: Path, rows: Iterable[dict[str, object]]) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as out:
-        out.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+def export_hugging_face(content: Content, folder: Path, benchmark: Benchmark) -> None:
+    """Write the layout of Hugging Face datasets that MTEB reads: Parquet files, and a README that names them."""
+    written = [("corpus", "corpus", "corpus/corpus.parquet")]
+    columns = {"_id": "text", "title": "text", "text": "text"}
+    write_parquet(folder / "corpus/corpus.parquet", columns, corpus_rows(content, benchmark.task))
+    if benchmark.topics:
+        written.append(("queries", "queries", "queries/queries.parquet"))
+        write_parquet(folder / "queries/queries.parquet", {"_id": "text", "text": "text"}, query_rows(benchmark))
+    if benchmark.judgments:
+        written.append(("default", "test", "data/test.parquet"))
+        columns = {"query-id": "text", "corpus-id": "text", "score": "int"}
+        write_parquet(folder / "data/test.parquet", columns, judgment_rows(benchmark))
+    configs = "".join(CONFIG.format(name=name, split=split, path=path) for name, split, path in written)
+    what = "formulas by visual id" if benchmark.task == 2 else "answers, titled by their questions"
+    (folder / "README.md").write_text(README.format(configs=configs, what=what), "utf-8", newline="\n")

@@ -1,7 +1,6 @@
 """A static HTML page for each thread, with native MathML. A page loads nothing from other machines.
 
-Paths are the lab's: `<lowest question of the year>_<year>/<lowest of the month>_<month>/<question>.html`.
-"""
+Paths are the lab's: `<lowest question of the year>_<year>/<lowest of the month>_<month>/<question>.html`."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ class ArqMath:
 
     def parts(self) -> Sequence[Part]:
         """Return the XML files, then the LaTeX, SLT and OPT tables."""
-        parts = [self._xml(name, path) for name, path in self.xml_files().items()]
+        parts = [xml_part(name, path, placed=True) for name, path in self.xml_files().items()]
         for field in TABLES:
             parts += [self._table(field, path) for path in self.table_files(field)]
         return parts
@@ -91,9 +91,6 @@ class ArqMath:
         loose = sorted(path for path in self.path.rglob("*.tsv") if path.name.lower().startswith(prefix))
         parts = [path for folder in folders[-1:] for path in folder.glob("*.tsv")]
         return sorted(parts, key=lambda path: (len(path.stem), path.stem)) or loose
-
-    def _xml(self, name: str, path: Path) -> Part:
-        return xml_part(name, path, placed=True)
 
     def _table(self, field: str, path: Path) -> Part:
         read = (lambda: _formulas(path)) if field == "latex" else (lambda: _mathml(path, field))

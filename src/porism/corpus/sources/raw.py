@@ -1,7 +1,6 @@
 """Records of a source as they were read: one per row, with the rows that are dropped.
 
-Dropped rows are in the same stream as the others, so that a build that was stopped and continues counts each of them once.
-"""
+Dropped rows are in the same stream as the others, so that a build that was stopped and continues counts each of them once."""
 
 from __future__ import annotations
 
@@ -263,4 +262,3 @@ class Source(Protocol):
 
     def parts(self) -> Sequence[Part]:
         """Return the files to read, in order."""
-        ...

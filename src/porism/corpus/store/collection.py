@@ -47,6 +47,7 @@ from porism.text.segment import EMPTY, Text
 POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
     FROM formulas f JOIN expressions e ON e.id = f.expression_id """
+IN_TEXT, OF_COMMENT = "AND f.issue NOT IN ('d', 'dv')", FORMULA_KINDS.index("comment")
 T = TypeVar("T")
 R = TypeVar("R")
 MOST_ID = 1 << 63
@@ -227,19 +228,23 @@ class Collection:
             found.setdefault(post_id, []).append(VisualUse(FORMULA_KINDS[kind], visual_id))
         return found
 
-    def instances(self, visual_ids: Sequence[int]) -> dict[int, list[Formula]]:
-        """Return the formulas with each visual id."""
-        rows = self._batch(self.parts.rows, FORMULA + "WHERE f.visual_id IN ({}) ORDER BY f.id", visual_ids)
-        return _grouped(map(to_formula, rows), lambda formula: formula.visual_id)
+    def instances(self, visual_ids: Sequence[int], most: int, returnable: bool = False) -> dict[int, list[Formula]]:
+        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may return."""
+        listed = MOST_ID - 1 if self.first_own_formula is None else self.first_own_formula
+        kept = f"{IN_TEXT} AND f.kind < {OF_COMMENT} AND (f.id < {listed} OR f.post_id = 0)" if returnable else ""
+        found = {number: list(self._first_formulas(number, most, kept)) for number in visual_ids}
+        return {number: own for number, own in found.items() if own}
+
+    def _first_formulas(self, visual_id: int, most: int, kept: str) -> Iterator[Formula]:
+        query = f"{FORMULA} WHERE f.visual_id = ? {kept} ORDER BY f.id LIMIT ?"
+        return map(to_formula, islice(self.parts.rows(query, (visual_id, most)), most))
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
         """Return the posts that use each visual id: the first ones with their titles, and the number of all among its first `most` formulas."""
-        kept = "WHERE f.visual_id = ? AND f.post_id > 0 AND f.issue NOT IN ('d', 'dv') ORDER BY f.id LIMIT ?"
         first: dict[int, list[Formula]] = {}
         for number in visual_ids:
-            rows = islice(self.parts.rows(FORMULA + kept, (number, most)), most)
             in_posts: dict[int, Formula] = {}
-            for formula in map(to_formula, rows):
+            for formula in self._first_formulas(number, most, IN_TEXT + " AND f.post_id > 0"):
                 in_posts.setdefault(formula.post_id, formula)
             first[number] = list(in_posts.values())
         titles = self.titles_by_id([one.thread_id for own in first.values() for one in own[:shown]])

@@ -1,8 +1,7 @@
 """The stores of a collection: one SQLite file, or several parts of which later ones replace threads of earlier ones.
 
 A part never changes. It names, in its table `removed`, the posts of earlier parts that it replaces or deletes; a thread is always in one
-part as a whole. Queries run on every part, without the removed posts, and the results are merged in the order of ids.
-"""
+part as a whole. Queries run on every part, without the removed posts, and the results are merged in the order of ids."""
 
 from __future__ import annotations
 

@@ -65,17 +65,9 @@ REMOVED_TABLE = "CREATE TABLE removed(id INTEGER PRIMARY KEY);"
 
 # The tables that the digest covers, and their order.
 DIGESTED = (
-    ("posts", "id"),
-    ("comments", "id"),
-    ("links", "post_id, other_id, kind"),
-    ("titles", "id"),
-    ("users", "id"),
-    ("tags", "name"),
-    ("votes", "post_id, type"),
-    ("expressions", "id"),
-    ("formulas", "id"),
-    ("visuals", "id"),
-)
+    ("posts", "id"), ("comments", "id"), ("links", "post_id, other_id, kind"), ("titles", "id"), ("users", "id"),
+    ("tags", "name"), ("votes", "post_id, type"), ("expressions", "id"), ("formulas", "id"), ("visuals", "id"),
+)  # fmt: skip
 # Columns of bytes, which the digest covers as they are.
 BLOBS = {"expressions": "trees"}
 

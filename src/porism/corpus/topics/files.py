@@ -215,17 +215,10 @@ def dollars(text: str) -> str:
 
 # Columns of the files of all years, and our fields.
 COLUMNS = {
-    "category": "category",
-    "topictype": "category",
-    "topic type": "category",
-    "type": "category",
-    "difficulty": "difficulty",
-    "dependency": "dependency",
-    "dependence": "dependency",
-    "multi-part": "multi_part",
-    "multi_part": "multi_part",
-    "complexity": "complexity",
-}
+    "category": "category", "topictype": "category", "topic type": "category", "type": "category",
+    "difficulty": "difficulty", "dependency": "dependency", "dependence": "dependency", "multi-part": "multi_part",
+    "multi_part": "multi_part", "complexity": "complexity",
+}  # fmt: skip
 WORDS = {"calculation": "computation"}
 DIFFICULTY = {"low": "easy", "high": "hard"}
 ALLOWED = {

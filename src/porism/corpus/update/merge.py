@@ -24,8 +24,7 @@ NEWEST = ("expressions", "users", "titles")
 def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
     """Write the parts from number `first` on as one part into a new folder; return the ids of its questions.
 
-    With all parts the result is a collection by itself.
-    """
+    With all parts the result is a collection by itself."""
     folder.mkdir(parents=True)
     store = sqlite3.connect(folder / DATABASE, isolation_level=None)
     store.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
@@ -57,8 +56,7 @@ def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
 def write_generation(present: Collection, parts: Sequence[Path], folder: Path, merged_digest: str = "") -> None:
     """Write the manifest of a collection of these parts into the folder of one of them. The rows are those of the present collection.
 
-    `merged_digest` is the digest of all rows, if all parts were merged; parts that came later are added to it.
-    """
+    `merged_digest` is the digest of all rows, if all parts were merged; parts that came later are added to it."""
     content = present.digest
     if merged_digest:
         content = (

@@ -1,8 +1,7 @@
 """Changes that bring a collection to the state of a source: a newer dump, or a changed folder.
 
 Posts have the ids of their dump. Documents have stable ids by path: a document that is known keeps the ids of its sections, in order, and new
-sections get new ids. What the source no longer has is deleted.
-"""
+sections get new ids. What the source no longer has is deleted."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Threads before and after a change: their rows, and how changes are applied to them.
 
-Fields that stay the same keep the ids of their formulas. New fields are segmented as a build segments them, and numbered in the same order.
-"""
+Fields that stay the same keep the ids of their formulas. New fields are segmented as a build segments them, and numbered in the same order."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ class Expressions:
         """Return the ids of expressions, new ids for new ones, in order."""
         new = [text for text in dict.fromkeys(latex) if text not in self._by_key]
         for text, trees in zip(new, parse_all([Given(text, None, None) for text in new]), strict=True):
-            same = list(self._with_key(trees.key))
+            same = list(map(StoredExpression._make, self._parts.newest_rows(BY_KEY, (trees.key,))))
             known = next((one for one in same if expression_key(one.latex, one.mathml) == text), None)
             if known is None:
                 visual = self._visual_of_key.get(trees.key) or (same[0].visual_id if same else None)
@@ -66,9 +65,6 @@ class Expressions:
             self._by_key[text] = known.id
             self.used[known.id] = known
         return [self._by_key[text] for text in latex]
-
-    def _with_key(self, key: int) -> Iterator[StoredExpression]:
-        return map(StoredExpression._make, self._parts.newest_rows(BY_KEY, (key,)))
 
     def use(self, number: int) -> StoredExpression:
         """Return an expression by its id, which the part then holds."""

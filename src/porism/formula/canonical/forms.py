@@ -2,8 +2,7 @@
 
 `written` is the operator tree itself. `normalised` applies the rules of `rules.tsv`. `commutative` also sorts the operands of commutative
 operators. `renamed` also numbers the variables by first occurrence (`V!v1`, `V!v2`, ...); it sorts operands without regard to names, so
-that `a²+b²=c²` and `y²+x²=z²` have one tree.
-"""
+that `a²+b²=c²` and `y²+x²=z²` have one tree."""
 
 from __future__ import annotations
 
@@ -30,8 +29,7 @@ _ROUNDS = 4
 class Canonical:
     """A canonical tree.
 
-    `names` maps each variable to its new name at level `renamed`. `flags` names the ambiguous rules that were applied.
-    """
+    `names` maps each variable to its new name at level `renamed`. `flags` names the ambiguous rules that were applied."""
 
     tree: Node
     names: dict[str, str] = field(default_factory=dict)
@@ -84,10 +82,9 @@ def _colours(root: HashedNode) -> dict[str, bytes]:
 
     This is colour refinement (Weisfeiler and Leman): colours are refined as long as more of them differ. Of variables that still share a
     colour, the first to occur gets one of its own and the refinement goes on. When that separates no others, the variables are
-    exchangeable and get colours in order of occurrence.
-    """
+    exchangeable and get colours in order of occurrence."""
     colours = dict(root.variables)
-    for _ in range(_splits(root)):
+    for _ in range(min(_MAX_SPLITS, max(2, _MAX_VISITS // (8 * len(_breadth_first_hashed(root)))))):
         colours = _refine(root, colours)
         different = len(set(colours.values()))
         if different == len(colours):
@@ -100,10 +97,6 @@ def _colours(root: HashedNode) -> dict[str, bytes]:
                 finer[name] = combine((finer[name], index_bytes(rank)))
         colours = finer
     return colours
-
-
-def _splits(root: HashedNode) -> int:
-    return min(_MAX_SPLITS, max(2, _MAX_VISITS // (8 * len(_breadth_first_hashed(root)))))
 
 
 def _refine(root: HashedNode, colours: dict[str, bytes]) -> dict[str, bytes]:

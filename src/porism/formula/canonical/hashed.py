@@ -3,8 +3,7 @@
 A hash is made of the hash of the label and those of the operands, so a tree is hashed in one pass from the leaves to the root. There is a
 hash for each canonical level: `normalised` respects the order of operands; `commutative` ignores it where the operator is commutative;
 `shape` is `commutative` with every variable blank. Equality up to renaming needs one thing more: `variables` has for each variable a hash
-of all positions where it occurs, whatever the variables are called (compare hashing modulo alpha-equivalence, Maziarz et al., PLDI 2021).
-"""
+of all positions where it occurs, whatever the variables are called (compare hashing modulo alpha-equivalence, Maziarz et al., PLDI 2021)."""
 
 from __future__ import annotations
 
@@ -52,17 +51,9 @@ class HashedNode:
     """An immutable operator node with its hashes. `places` are the numbers of its MathML elements."""
 
     __slots__ = (
-        "_ordered",
-        "_renamed",
-        "_tail",
-        "commutative",
-        "label",
-        "normalised",
-        "operands",
-        "places",
-        "shape",
+        "_ordered", "_renamed", "_tail", "commutative", "label", "normalised", "operands", "places", "shape",
         "variables",
-    )
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -97,8 +88,7 @@ class HashedNode:
         """Return the operands in the order of level `commutative`.
 
         They are sorted by their labels from the last leaf back to the root. In this order `x`, `3x` and `sin x` are neighbours: a coefficient
-        or function before an operand seldom changes its place, so similar formulas have their operands in a similar order.
-        """
+        or function before an operand seldom changes its place, so similar formulas have their operands in a similar order."""
         if self._ordered is None:
             _sort_operands(self)
         return self.operands if self._ordered is None else self._ordered

@@ -42,19 +42,10 @@ _RENAMES = {rule.source: rule.target for rule in RULES if rule.kind == "rename"}
 _AMBIGUOUS = {rule.source: rule.name for rule in RULES if rule.kind == "rename" and rule.ambiguous}
 # Relations and their mirror images: `a > b` becomes `b < a`.
 _MIRRORED = {
-    "O!gt": "O!lt",
-    "O!geq": "O!leq",
-    "O!much-greater": "O!much-less",
-    "O!superset": "O!subset",
-    "O!superseteq": "O!subseteq",
-    "O!supersetneq": "O!subsetneq",
-    "O!contains": "O!in",
-    "O!succeeds": "O!precedes",
-    "O!succeeds-eq": "O!precedes-eq",
-    "O!implied-by": "O!implies",
-    "O!from": "O!to",
-    "O!defines": "O!assign",
-}
+    "O!gt": "O!lt", "O!geq": "O!leq", "O!much-greater": "O!much-less", "O!superset": "O!subset",
+    "O!superseteq": "O!subseteq", "O!supersetneq": "O!subsetneq", "O!contains": "O!in", "O!succeeds": "O!precedes",
+    "O!succeeds-eq": "O!precedes-eq", "O!implied-by": "O!implies", "O!from": "O!to", "O!defines": "O!assign",
+}  # fmt: skip
 _FORWARD = frozenset(_MIRRORED.values())
 _PRIMES = {"1": "O!prime", "2": "O!prime-2", "3": "O!prime-3"}
 

@@ -2,23 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from porism.formula.canonical.hashed import HashedNode, label_of
 from porism.formula.canonical.rules import normal, normal_leaf
 from porism.formula.tree import Node
 from porism.hashing import combine
-
-
-class Hashes(NamedTuple):
-    """The hashes of one sub-expression. `node` is its position in the pre-order of the operator tree, `size` its number of nodes."""
-
-    node: int
-    size: int
-    written: bytes
-    normalised: bytes
-    commutative: bytes
-    renamed: bytes
 
 
 class SubExpression:
@@ -40,30 +27,12 @@ _MAX_LEAVES = 50_000
 _MAX_KNOWN = 40_000
 
 
-def subexpression_hashes(tree: Node) -> list[Hashes]:
-    """Return the hashes of the sub-expression below every node of an operator tree, in pre-order.
-
-    At level `renamed` the variables are renamed within the sub-expression. Equal canonical trees have equal hashes.
-    """
-    order = _breadth_first(tree)
-    return _preorder(order, _subexpressions(order))
-
-
 def subexpressions(tree: Node) -> list[SubExpression]:
-    """Return every sub-expression of an operator tree, the whole first. Formulas share the normal forms, which have no places."""
-    return _subexpressions(_breadth_first(tree))
-
-
-def _breadth_first(tree: Node) -> list[Node]:
+    """Return every sub-expression of an operator tree, breadth first. Formulas share the normal forms, which have no places."""
     order = [tree]
     for node in order:
         if node.children:
             order += node.children
-    return order
-
-
-def _subexpressions(order: list[Node]) -> list[SubExpression]:
-    """Return the sub-expressions of nodes in breadth-first order."""
     flags: list[str] = []
     # Going backwards, the operands of a node come just before those of the node handled before it.
     done: list[SubExpression] = [_NOTHING] * len(order)
@@ -102,22 +71,3 @@ def _leaf(label: str) -> SubExpression:
 
 
 _NOTHING = _leaf("W!")
-
-
-def _preorder(order: list[Node], done: list[SubExpression]) -> list[Hashes]:
-    """Turn breadth-first lists into rows in pre-order."""
-    rows: list[Hashes] = [_NO_HASHES] * len(order)
-    numbers = [0]
-    for node, number, found in zip(order, numbers, done, strict=True):
-        form = found.normal
-        rows[number] = Hashes(number, found.size, found.written, form.normalised, form.commutative, form.renamed())
-        if node.children:
-            number += 1
-            start = len(numbers)
-            for child in done[start : start + len(node.children)]:
-                numbers.append(number)
-                number += child.size
-    return rows
-
-
-_NO_HASHES = Hashes(0, 0, b"", b"", b"", b"")

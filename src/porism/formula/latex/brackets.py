@@ -3,8 +3,7 @@
 math-core searches the partner of every opening bracket and starts again when there is none, which doubles its work with each unclosed
 bracket: with thirty of them it never ends. `\\bigl` makes an opening bracket of any sign. It does not search in a group with other content, so `(` becomes `{({}}` where too many are
 unclosed. The result looks the same. Closed brackets can cost as much when they are nested, and a closing one that is the argument of a
-command (`\\norm)`) closes nothing, so only a text with few opening brackets (`has_few_brackets`) is cheap for sure.
-"""
+command (`\\norm)`) closes nothing, so only a text with few opening brackets (`has_few_brackets`) is cheap for sure."""
 
 from __future__ import annotations
 

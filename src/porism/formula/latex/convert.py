@@ -1,8 +1,7 @@
 """Convert LaTeX to Presentation MathML with a library: math-core, else latex2mathml, else not at all (the formula becomes opaque).
 
 Most formulas convert at once. Some need preparation first. A formula that math-core refuses is repaired and tried again, then tried with
-unknown commands kept as names, then given to latex2mathml.
-"""
+unknown commands kept as names, then given to latex2mathml."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """Convert a formula in another process, which ends when it takes too long.
 
 The converters are libraries: math-core holds the interpreter's lock while it works. A few converter processes take the formulas that may cost
-too much. They start when they are first needed and end with the process that uses them.
-"""
+too much. They start when they are first needed and end with the process that uses them."""
 
 from __future__ import annotations
 

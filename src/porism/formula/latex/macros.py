@@ -44,8 +44,7 @@ Macros = dict[str, Macro]
 class Budget:
     """How many characters macros may still write into a text of some length, and how many of its formulas they would not fit into.
 
-    All formulas of a field, of a document or of a page share one, so that macros make no text more than a few times as long as it is.
-    """
+    All formulas of a field, of a document or of a page share one, so that macros make no text more than a few times as long as it is."""
 
     __slots__ = ("left", "refused")
 
@@ -75,8 +74,7 @@ def definitions(text: str) -> Macros:
 def expand_macros(source: EditableLatex, macros: Macros | None = None, budget: Budget | None = None) -> bool:
     """Remove the definitions from a formula, and expand their macros and the given ones.
 
-    Return False if the budget (of its own without another one) ended before all were expanded: the rest stays as it is.
-    """
+    Return False if the budget (of its own without another one) ended before all were expanded: the rest stays as it is."""
     known = dict(macros or {})
     removed: list[Edit] = []
     at = 0

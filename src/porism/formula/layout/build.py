@@ -10,8 +10,7 @@ script on a closing bracket belongs to the whole bracket group. Labels are those
 - scripts on a symbol are `a` and `b`, on an operator `o` and `u`, in front `c` and `d`; accents and braces are `o` and `u`;
 - `O!` + notation for a box or a strike, `W!` for nothing (an empty cell or base), `E!` for what could not be parsed.
 
-The text is scanned once and a node is made when its element ends, so no depth of nesting can overflow the stack.
-"""
+The text is scanned once and a node is made when its element ends, so no depth of nesting can overflow the stack."""
 
 from __future__ import annotations
 
@@ -35,20 +34,10 @@ _TOKENS = frozenset(("mi", "mo", "mn", "mtext", "ms"))
 # Elements whose children are arguments, not a row.
 _WITH_ARGUMENTS = frozenset(
     (
-        "msub",
-        "msup",
-        "msubsup",
-        "munder",
-        "mover",
-        "munderover",
-        "mfrac",
-        "mroot",
-        "mmultiscripts",
-        "mtable",
-        "mtr",
-        "mlabeledtr",
+        "msub", "msup", "msubsup", "munder", "mover", "munderover", "mfrac", "mroot", "mmultiscripts", "mtable",
+        "mtr", "mlabeledtr",
     )
-)
+)  # fmt: skip
 _TOKEN_ENDS = frozenset(f"/{name}" for name in _TOKENS)
 _PRESCRIPTS: list[Node] = []
 TOKEN: Final = 0

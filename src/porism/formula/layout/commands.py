@@ -11,8 +11,7 @@ from porism.formula.latex.convert import command_mathml
 def command_label(command: str, argument: str = "") -> str:
     """Return the label of a command for one symbol (`\\gt`, `\\mathbb` with `R`), or the command itself as a name.
 
-    LaTeXML knows some commands only with packages that a collection was not converted with.
-    """
+    LaTeXML knows some commands only with packages that a collection was not converted with."""
     from porism.formula.layout.build import layout_tree
 
     mathml = command_mathml(f"{command}{{{argument}}}" if argument else command)

@@ -63,7 +63,7 @@ def _match(row: list[Node]) -> list[Node]:
                 stack
                 and stack[-1][0].label == label
                 and out
-                and (not _expects_operand(out[-1]) or _is_placeholder(out))
+                and (not _expects_operand(out[-1]) or (len(out) == 1 and out[0].label == "⋅"))
             ):
                 out = _close(stack, out, node)
             elif not node.children and (not out or _expects_operand(out[-1]) or _pairs_up(row, at)):
@@ -100,11 +100,6 @@ def _close(stack: list[tuple[Node, list[Node]]], inside: list[Node], closing: No
     opening, outer = stack.pop()
     outer.append(make_group(opening, inside, closing))
     return outer
-
-
-def _is_placeholder(inside: list[Node]) -> bool:
-    """Check for the dot of a norm without a name, `‖⋅‖`."""
-    return len(inside) == 1 and inside[0].label == "⋅"
 
 
 def _expects_operand(node: Node) -> bool:

@@ -6,8 +6,7 @@ has no type.
 
 Bold, blackboard, script and fraktur letters keep their own characters, because a reader sees them. Labels drop mathematical italic (the
 default), upright against italic, sizes, spaces, variation selectors and invisible operators. Characters that look the same
-(`symbols.tsv`) get one label.
-"""
+(`symbols.tsv`) get one label."""
 
 from __future__ import annotations
 
@@ -17,19 +16,9 @@ import unicodedata
 from importlib import resources
 
 OPENING = {
-    "(": ")",
-    "[": "]",
-    "{": "}",
-    "⟨": "⟩",
-    "⌊": "⌋",
-    "⌈": "⌉",
-    "⟦": "⟧",
-    "⟮": "⟯",
-    "⟪": "⟫",
-    "⎰": "⎱",
-    "⌜": "⌝",
+    "(": ")", "[": "]", "{": "}", "⟨": "⟩", "⌊": "⌋", "⌈": "⌉", "⟦": "⟧", "⟮": "⟯", "⟪": "⟫", "⎰": "⎱", "⌜": "⌝",
     "⌞": "⌟",
-}
+}  # fmt: skip
 CLOSING = frozenset(OPENING.values())
 BARS = frozenset("|‖")
 

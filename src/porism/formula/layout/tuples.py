@@ -8,23 +8,9 @@ ANCHORS = frozenset((":=", *"<=>≠≤≥∝∼≅≈≡→↔↦⇒⇔⟹⊂⊆
 # The order in which children are visited; it differs from the order of the tree's edges in the position of `c`.
 CHILD_ORDER = "nabcoudwe"
 _WRITTEN = {
-    ",": "comma",
-    "<": "lt",
-    ">": "gt",
-    "*": "ast",
-    "(": "lparen",
-    ")": "rparen",
-    "[": "lsqb",
-    "]": "rsqb",
-    "{": "lbrace",
-    "}": "rbrace",
-    "#": "num",
-    "?": "quest",
-    '"': "quot",
-    "'": "apos",
-    "/": "/",
-    "\\": "setminus",
-}
+    ",": "comma", "<": "lt", ">": "gt", "*": "ast", "(": "lparen", ")": "rparen", "[": "lsqb", "]": "rsqb",
+    "{": "lbrace", "}": "rbrace", "#": "num", "?": "quest", '"': "quot", "'": "apos", "/": "/", "\\": "setminus",
+}  # fmt: skip
 MAX_DEPTH = 100
 WINDOW = 8  # tokens whose path is shorter by two have a location
 
@@ -32,8 +18,7 @@ WINDOW = 8  # tokens whose path is shorter by two have a location
 def mathtuples(layout: Node, window: int = WINDOW) -> list[str]:
     """Return the L8 tokens of a layout tree, enclosed by `#(start)#` and `#(end)#`. With window 1 no token has a location ("L1").
 
-    Pairs `(x,y,edge)`, terminals `(x,!0)`, compounds `(x,[edges])`, duplicates `{x,p}` and `{?v,p}`, then each again with its location.
-    """
+    Pairs `(x,y,edge)`, terminals `(x,!0)`, compounds `(x,[edges])`, duplicates `{x,p}` and `{?v,p}`, then each again with its location."""
     tokens = ["#(start)#"]
     seen: list[tuple[str, str, str]] = []
     # A stack instead of recursion, because rows are long. The last child is visited first: read backwards, that is post-order.

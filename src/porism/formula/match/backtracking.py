@@ -303,27 +303,8 @@ def _with_wildcards(pattern: HashedNode) -> set[int]:
 # Operators of which some operands are a pattern's match: `a+b` occurs in `a+b+c`.
 _PARTIAL = frozenset(
     (
-        "U!plus",
-        "U!times",
-        "U!eq",
-        "U!dot",
-        "U!cross",
-        "U!union",
-        "U!intersect",
-        "U!and",
-        "U!or",
-        "U!equivalent",
-        "U!approx",
-        "U!iff",
-        "O!lt",
-        "O!leq",
-        "O!gt",
-        "O!geq",
-        "O!subset",
-        "O!subseteq",
-        "O!implies",
-        "O!to",
-        "O!compose",
-        "O!tensor-product",
+        "U!plus", "U!times", "U!eq", "U!dot", "U!cross", "U!union", "U!intersect", "U!and", "U!or", "U!equivalent",
+        "U!approx", "U!iff", "O!lt", "O!leq", "O!gt", "O!geq", "O!subset", "O!subseteq", "O!implies", "O!to",
+        "O!compose", "O!tensor-product",
     )
-)
+)  # fmt: skip

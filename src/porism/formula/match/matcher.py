@@ -2,8 +2,7 @@
 
 A wildcard `?x` binds to a sub-expression, the same one at each occurrence; in a sum or product one wildcard may take several operands.
 At level `renamed` variables may be exchanged one for one. The pattern may match the whole formula, any sub-expression, some of the operands
-of a commutative operator (`a+b` in `x+y+z`), or a part of a chain of relations. The strictest level that matches is reported.
-"""
+of a commutative operator (`a+b` in `x+y+z`), or a part of a chain of relations. The strictest level that matches is reported."""
 
 from __future__ import annotations
 
@@ -94,8 +93,7 @@ def find(
 ) -> MatchResult:
     """Do what `match` does, and also report when the search ran out of steps, or of time (`porism.deadline`).
 
-    `skip` names levels that are known not to match.
-    """
+    `skip` names levels that are known not to match."""
     wanted = pattern if isinstance(pattern, PreparedTree) else PreparedTree(pattern)
     formula = target if isinstance(target, PreparedTree) else PreparedTree(target)
     steps = budget

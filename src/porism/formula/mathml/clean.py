@@ -107,67 +107,18 @@ def _without_duplicates(root: Any) -> bytes:
 # The elements of MathML Core; any other becomes a row.
 _ELEMENTS = frozenset(
     [
-        "math",
-        "mrow",
-        "mi",
-        "mn",
-        "mo",
-        "mtext",
-        "ms",
-        "mspace",
-        "mfrac",
-        "msqrt",
-        "mroot",
-        "msub",
-        "msup",
-        "msubsup",
-        "munder",
-        "mover",
-        "munderover",
-        "mmultiscripts",
-        "mprescripts",
-        "none",
-        "mtable",
-        "mtr",
-        "mtd",
-        "mstyle",
-        "mpadded",
-        "mphantom",
-        "menclose",
-        "merror",
-        "semantics",
+        "math", "mrow", "mi", "mn", "mo", "mtext", "ms", "mspace", "mfrac", "msqrt", "mroot", "msub", "msup",
+        "msubsup", "munder", "mover", "munderover", "mmultiscripts", "mprescripts", "none", "mtable", "mtr", "mtd",
+        "mstyle", "mpadded", "mphantom", "menclose", "merror", "semantics",
     ]
-)
+)  # fmt: skip
 _ATTRIBUTES = frozenset(
     [
-        "accent",
-        "accentunder",
-        "columnspan",
-        "rowspan",
-        "depth",
-        "dir",
-        "display",
-        "displaystyle",
-        "fence",
-        "form",
-        "height",
-        "largeop",
-        "linethickness",
-        "lspace",
-        "rspace",
-        "mathvariant",
-        "maxsize",
-        "minsize",
-        "movablelimits",
-        "notation",
-        "scriptlevel",
-        "separator",
-        "stretchy",
-        "symmetric",
-        "voffset",
-        "width",
+        "accent", "accentunder", "columnspan", "rowspan", "depth", "dir", "display", "displaystyle", "fence", "form",
+        "height", "largeop", "linethickness", "lspace", "rspace", "mathvariant", "maxsize", "minsize",
+        "movablelimits", "notation", "scriptlevel", "separator", "stretchy", "symmetric", "voffset", "width",
     ]
-)
+)  # fmt: skip
 _TOKENS = frozenset(("mi", "mn", "mo", "mtext", "ms"))
 # The styles with which the converter aligns columns, draws lines and colours; no URL, no function.
 _SAFE_STYLE = re.compile(

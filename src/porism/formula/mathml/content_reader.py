@@ -18,30 +18,14 @@ _BIGS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in 
 _RELATIONS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == REL)
 _FUNCTIONS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == FUN)
 _SUPERSCRIPTS = {
-    "O!prime": "O!prime",
-    "V!′": "O!prime",
-    "V!′′": "O!prime-2",
-    "V!′′′": "O!prime-3",
-    "U!asterisk": "O!star",
-    "V!*": "O!star",
-    "V!∗": "O!star",
-    "U!times": "O!star",
-    "O!compose": "O!degree",
-    "V!°": "O!degree",
-    "O!degree": "O!degree",
-    "V!†": "O!dagger",
-    "U!perpendicular": "O!perp",
-}
+    "O!prime": "O!prime", "V!′": "O!prime", "V!′′": "O!prime-2", "V!′′′": "O!prime-3", "U!asterisk": "O!star",
+    "V!*": "O!star", "V!∗": "O!star", "U!times": "O!star", "O!compose": "O!degree", "V!°": "O!degree",
+    "O!degree": "O!degree", "V!†": "O!dagger", "U!perpendicular": "O!perp",
+}  # fmt: skip
 _ACCENTS = {
-    "V!¯": "O!bar",
-    "V!^": "O!hat",
-    "V!~": "O!tilde",
-    "V!˙": "O!time-derivative",
-    "V!¨": "O!time-derivative-2",
-    "V!ˇ": "O!check",
-    "V!⏟": "O!underbrace",
-    "V!⏞": "O!overbrace",
-}
+    "V!¯": "O!bar", "V!^": "O!hat", "V!~": "O!tilde", "V!˙": "O!time-derivative", "V!¨": "O!time-derivative-2",
+    "V!ˇ": "O!check", "V!⏟": "O!underbrace", "V!⏞": "O!overbrace",
+}  # fmt: skip
 BOUNDS = frozenset(("bvar", "lowlimit", "uplimit", "condition"))
 _D = frozenset(("O!differential-d", "O!diff", "V!d"))
 

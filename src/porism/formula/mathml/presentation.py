@@ -19,15 +19,9 @@ _SIGNS |= {"U!times": ("\u2062", MUL, 25), "O!divide-slash": ("/", MUL, 25), "U!
 _TIGHT, _BODY = 90, 27
 # Brackets that denote an operation, and those of groups by the letter after `M!`.
 _FENCED = {
-    "F!abs": "||",
-    "O!norm": "‖‖",
-    "F!floor": "⌊⌋",
-    "F!ceiling": "⌈⌉",
-    "O!interval(O-O)": "()",
-    "O!interval(C-C)": "[]",
-    "O!interval(O-C)": "(]",
-    "O!interval(C-O)": "[)",
-}
+    "F!abs": "||", "O!norm": "‖‖", "F!floor": "⌊⌋", "F!ceiling": "⌈⌉", "O!interval(O-O)": "()",
+    "O!interval(C-C)": "[]", "O!interval(O-C)": "(]", "O!interval(C-O)": "[)",
+}  # fmt: skip
 _GROUPS = {"V": "()", "S": "{}", "L": ""}
 _SCRIPTS = {"O!SUP": "msup", "O!SUB": "msub", "O!divide": "mfrac", "O!root": "mroot"}
 _MARKS = {"O!prime": "′", "O!transpose": "T", "O!conjugate": "∗", "O!star": "∗", "O!degree": "∘", "O!units": "×"}
@@ -216,8 +210,7 @@ def add_class(mathml: str, places: Collection[int], name: str = "highlight") -> 
 def coverage(mathml: str, places: Collection[int]) -> Coverage:
     """Return the largest elements whose symbols are all among the places, and the elements among the places that have other symbols too.
 
-    Brackets and invisible operators do not count as symbols.
-    """
+    Brackets and invisible operators do not count as symbols."""
     wanted = frozenset(places)
     ends: list[int] = []
     symbols, chosen = [0], [0]  # running totals before each element

@@ -18,8 +18,7 @@ _TRANSFORMS = frozenset(("V!ℱ", "V!ℒ", "V!𝒵", "V!𝔼"))
 def arguments_of(token: Node, head: str = "") -> list[list[Node]] | None:
     """Return the rows of the arguments of a bracket that may contain arguments, `(x, y; z)`; None for any other token.
 
-    Braces contain arguments only after the `head` of a transform: `ℒ{f}`.
-    """
+    Braces contain arguments only after the `head` of a transform: `ℒ{f}`."""
     fences, high, _ = group_shape(token.label)
     if high != 1 or fences not in _BRACKETS or (fences == "{}" and head not in _TRANSFORMS):
         return None
@@ -53,8 +52,7 @@ def decide(head: Node, arguments: list[list[Node]], fences: str) -> Decision:
     """Decide whether a letter is applied to the bracket after it.
 
     Several arguments, a letter that usually is a function, or a prime: an application. `c(x)` with one symbol inside: an application,
-    because nobody brackets a single factor. `n(n+1)`, `a(b+c)`: a product. Capital letters take any argument but a sum.
-    """
+    because nobody brackets a single factor. `n(n+1)`, `a(b+c)`: a product. Capital letters take any argument but a sum."""
     name = head.label[2:]
     if fences == "[]" and name in _RINGS:
         return Decision(False, False)

@@ -1,7 +1,6 @@
 """Parse operators with a body: sums and other big operators, limits, integrals, quantifiers.
 
-As in `symbols`, each function updates the stack and returns the next position.
-"""
+As in `symbols`, each function updates the stack and returns the next position."""
 
 from __future__ import annotations
 

@@ -24,15 +24,9 @@ _shapes: dict[str, GroupShape] = {}
 
 # Brackets around one value, and the label of their node.
 _AROUND = {
-    "||": "F!abs",
-    "‖‖": "O!norm",
-    "⌊⌋": "F!floor",
-    "⌈⌉": "F!ceiling",
-    "|⟩": "O!ket",
-    "⟨|": "O!bra",
-    "⌈⌋": "O!nearest",
-    "⌊⌉": "O!nearest",
-}
+    "||": "F!abs", "‖‖": "O!norm", "⌊⌋": "F!floor", "⌈⌉": "F!ceiling", "|⟩": "O!ket", "⟨|": "O!bra",
+    "⌈⌋": "O!nearest", "⌊⌉": "O!nearest",
+}  # fmt: skip
 _INTERVALS = {
     "[]": "O!interval(C-C)",
     "[)": "O!interval(C-O)",

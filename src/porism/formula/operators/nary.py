@@ -21,20 +21,10 @@ _BINARY = frozenset(("O!divide-slash", "O!divide-obelus", "O!colon", "O!given", 
 _NAMES = frozenset(("O!SUB", "O!prime"))
 _LISTING_RELATIONS = frozenset(
     [
-        "O!colon",
-        "O!in",
-        "O!notin",
-        "O!lt",
-        "O!gt",
-        "O!leq",
-        "O!geq",
-        "O!leq-slant",
-        "O!geq-slant",
-        "O!subset",
-        "O!subseteq",
-        "U!neq",
+        "O!colon", "O!in", "O!notin", "O!lt", "O!gt", "O!leq", "O!geq", "O!leq-slant", "O!geq-slant", "O!subset",
+        "O!subseteq", "U!neq",
     ],
-)
+)  # fmt: skip
 
 
 def nary_node(form: int, operators: list[InfixOperator], operands: list[Node]) -> Node:

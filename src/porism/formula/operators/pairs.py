@@ -9,16 +9,9 @@ from porism.formula.operators.table import SYMBOLS, Symbol
 from porism.formula.tree import Node
 
 _PAIRS: Final = {
-    (":", "="): ":=",
-    ("<", "="): "<=",
-    (">", "="): ">=",
-    ("=", ">"): "⇒",
-    ("−", ">"): "→",
-    ("=", ":"): "=:",
-    ("∃", "!"): "∃!",
-    ("<", "<"): "≪",
-    (">", ">"): "≫",
-}
+    (":", "="): ":=", ("<", "="): "<=", (">", "="): ">=", ("=", ">"): "⇒", ("−", ">"): "→", ("=", ":"): "=:",
+    ("∃", "!"): "∃!", ("<", "<"): "≪", (">", ">"): "≫",
+}  # fmt: skip
 _FIRST = frozenset(first for first, _ in _PAIRS)
 _SECOND = frozenset(second for _, second in _PAIRS)
 

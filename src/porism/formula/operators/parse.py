@@ -3,8 +3,7 @@
 One pass over each row with a stack of open operators, driven by `operators_table.tsv`. Relations of one kind make one node with all
 operands (`a<b<c` is `O!lt(a, b, c)`), different ones an `O!chain` with relation nodes between the operands. Sums are flat, with `O!minus`
 around what is subtracted. An integral has body, variable, lower and upper bound, any other big operator body, lower and upper bound.
-`x_1` is `O!SUB(x, 1)` here and one name in the canonical form. Nothing raises: what cannot be parsed becomes an `E!` node with its symbols.
-"""
+`x_1` is `O!SUB(x, 1)` here and one name in the canonical form. Nothing raises: what cannot be parsed becomes an `E!` node with its symbols."""
 
 from __future__ import annotations
 
@@ -34,11 +33,6 @@ def ambiguities(layout: Node) -> list[Guess]:
     parser = RowParser()
     parser.chain(layout)
     return parser.guesses
-
-
-def is_opaque(tree: Node) -> bool:
-    """Check whether a part of an operator tree could not be parsed."""
-    return any(node.label[:2] == "E!" for node in tree.walk())
 
 
 class RowParser:

@@ -67,8 +67,7 @@ class QuantifierScope(NamedTuple):
 def quantifier_scope(tokens: list[Node], first: int) -> QuantifierScope:
     """Return the scope of a quantifier whose bound variables begin at `first`.
 
-    After a comma or colon the statement is all that follows; without one it ends before the next implication.
-    """
+    After a comma or colon the statement is all that follows; without one it ends before the next implication."""
     variables_end, start = _binder(tokens, first)
     if start > variables_end or start >= len(tokens):
         return QuantifierScope(variables_end, start, len(tokens))

@@ -33,52 +33,18 @@ PLAIN = frozenset(("", "n", "e", "ne", "w", "nw", "we", "nwe"))
 _PRIMES = {"′": 1, "″": 2, "‴": 3, "⁗": 4}
 # Superscripts of one symbol that are not powers.
 _MARKS = {
-    "*": "O!star",
-    "⋆": "O!star",
-    "V!⋆": "O!star",
-    "†": "O!dagger",
-    "‡": "O!dagger",
-    "⊥": "O!perp",
-    "⟂": "O!perp",
-    "V!⊥": "O!perp",
-    "×": "O!units",
-    "∘": "O!degree",
-    "V!°": "O!degree",
-    "°": "O!degree",
-    "V!⊤": "O!transpose",
-    "⊤": "O!transpose",
-    "⊺": "O!transpose",
-    "∨": "O!dual",
-    "♯": "O!sharp",
-    "♭": "O!flat",
-}
+    "*": "O!star", "⋆": "O!star", "V!⋆": "O!star", "†": "O!dagger", "‡": "O!dagger", "⊥": "O!perp", "⟂": "O!perp",
+    "V!⊥": "O!perp", "×": "O!units", "∘": "O!degree", "V!°": "O!degree", "°": "O!degree", "V!⊤": "O!transpose",
+    "⊤": "O!transpose", "⊺": "O!transpose", "∨": "O!dual", "♯": "O!sharp", "♭": "O!flat",
+}  # fmt: skip
 _SIGNS = {"+": "U!plus", "−": "O!minus", "±": "O!plus-or-minus"}
 # Accents over or under a symbol.
 _ACCENTS = {
-    "¯": "O!bar",
-    "^": "O!hat",
-    "~": "O!tilde",
-    "∼": "O!tilde",
-    "˙": "O!time-derivative",
-    "¨": "O!time-derivative-2",
-    "→": "O!vec",
-    "⇀": "O!vec",
-    "←": "O!vec-left",
-    "↔": "O!vec-both",
-    "ˇ": "O!check",
-    "˘": "O!breve",
-    "´": "O!acute",
-    "`": "O!grave",
-    "˚": "O!ring",
-    "∘": "O!ring",
-    "⏞": "O!overbrace",
-    "⏟": "O!underbrace",
-    "⎴": "O!overbracket",
-    "⎵": "O!underbracket",
-    "⌢": "O!arc",
-    "⏜": "O!arc",
-    "⏠": "O!arc",
-}
+    "¯": "O!bar", "^": "O!hat", "~": "O!tilde", "∼": "O!tilde", "˙": "O!time-derivative", "¨": "O!time-derivative-2",
+    "→": "O!vec", "⇀": "O!vec", "←": "O!vec-left", "↔": "O!vec-both", "ˇ": "O!check", "˘": "O!breve", "´": "O!acute",
+    "`": "O!grave", "˚": "O!ring", "∘": "O!ring", "⏞": "O!overbrace", "⏟": "O!underbrace", "⎴": "O!overbracket",
+    "⎵": "O!underbracket", "⌢": "O!arc", "⏜": "O!arc", "⏠": "O!arc",
+}  # fmt: skip
 
 
 _orders: dict[str, tuple[tuple[str, int], ...]] = {}

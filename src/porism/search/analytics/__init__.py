@@ -1,1 +1,1 @@
-"""Search analytics without personal data: what was searched, what was clicked, and what can be learned from it."""
+"""Search analytics without personal data: what was searched and what was clicked."""

@@ -56,8 +56,7 @@ class PositionCount:
 class Report:
     """Search analytics. Queries that were searched fewer than `minimum_count` times are only counted: `hidden_queries`, `hidden_searches`.
 
-    `unrecorded` searches were too long or looked personal; they are in the totals alone.
-    """
+    `unrecorded` searches were too long or looked personal; they are in the totals alone."""
 
     since: str
     until: str

@@ -1,8 +1,7 @@
 """The file of search analytics: counts in SQLite, which several processes write. Its size is bounded.
 
 It has no addresses, no user agents, no sessions, and no times finer than an hour. A query is a keyed hash until it was searched `minimum_count` times;
-only then its text is stored. A click counts only for a hit that was shown, and at most as often as it was shown.
-"""
+only then its text is stored. A click counts only for a hit that was shown, and at most as often as it was shown."""
 
 from __future__ import annotations
 
@@ -21,7 +20,7 @@ from typing import NamedTuple
 from porism.errors import PorismError
 from porism.files import make_private
 from porism.locks import only_writer
-from porism.search.reading.parts import split_query
+from porism.text.typed.parts import split_query
 
 MOST_CHARACTERS = 200  # a longer query is a text that somebody wrote
 MINIMUM_COUNT = 5  # searches from which the text of a query is stored and shown

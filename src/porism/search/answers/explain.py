@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
-from porism.analysis.words import WORD, stem
 from porism.errors import PorismError
 from porism.records import Explanation
-from porism.search.answers.context import Candidate, QueryContext
 from porism.search.answers.reranker import FeatureReranker, QueryScoring, ScoredQuery
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter, SharedParts
 from porism.search.display.readable import readable_latex
 from porism.search.features import all_features
 from porism.search.features.feature import Kind, Reason
+from porism.search.retrieval.context import Candidate, QueryContext
 from porism.store.protocols import Snapshot
 from porism.store.records import UNKNOWN
 from porism.text.segment import Segment, Text
+from porism.text.words import WORD, stem
 
 MAX_HIGHLIGHTED_FORMULAS = 6  # of a query that are compared with the formulas of a hit
 MOST_WORDS = 12  # words that are listed one by one
@@ -97,6 +97,7 @@ class Explainer:
         query = scored.context.query
         words = WORD.findall(" ".join((query.title, query.body, *query.tags)))
         self._word_of = {stem(word): word.lower() for word in reversed(words)}
+        self._place_of = {word: place for place, word in enumerate(dict.fromkeys(map(stem, words)))}
 
     def explain(self, candidate: Candidate, fields: Sequence[Text]) -> Explanation:
         """Explain the score of a candidate with these fields."""
@@ -136,14 +137,18 @@ class Explainer:
                 sum(one.value for one in own),
                 f"“{self._as_typed(word)}” {', '.join(dict.fromkeys(one.text for one in own))}",
             )
-            for word, own in by_word.items()
+            for word, own in sorted(by_word.items(), key=lambda item: self._place(item[0]))
         ]
         single.sort(key=lambda part: -part.value)
         rest = single[MOST_WORDS:]
         if rest:
             single = [*single[:MOST_WORDS], Explanation(sum(part.value for part in rest), f"{len(rest)} more words")]
-        listed = [self._as_typed(word) for word in by_word if "_" not in word][:MOST_LISTED]
+        listed = [self._as_typed(word) for word in sorted(by_word, key=self._place) if "_" not in word][:MOST_LISTED]
         return [Explanation(sum(part.value for part in single), f"same words: {', '.join(listed)}", tuple(single))]
+
+    def _place(self, term: str) -> tuple[int, str]:
+        """Return the place of a stem, or of a pair of them, in the query; those that the query lacks come last."""
+        return self._place_of.get(term.partition("_")[0], len(self._place_of)), term
 
     def _as_typed(self, term: str) -> str:
         """Return a stem, or a pair of them, in the words of the query."""

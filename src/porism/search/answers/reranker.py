@@ -15,14 +15,14 @@ import numpy.typing as npt
 from porism.analysis.schema import FAMILIES, FIELDS, View
 from porism.deadline import check
 from porism.records import Explanation
-from porism.search.answers.candidates import MOST_THREADS, ThreadRanking
-from porism.search.answers.context import USUAL_SHARE, CandidateBatch, QueryContext
 from porism.search.answers.model import Model
-from porism.search.answers.terms import ANSWER_VIEWS, DOCUMENT_VIEWS, QUESTION_VIEWS
 from porism.search.features import all_features, formula_columns, unit_columns
 from porism.search.features.feature import Feature, Kind
 from porism.search.index import Index
 from porism.search.query import ReadQuery
+from porism.search.retrieval.candidates import MOST_THREADS, ThreadRanking
+from porism.search.retrieval.context import USUAL_SHARE, CandidateBatch, QueryContext
+from porism.search.retrieval.query_terms import ANSWER_VIEWS, DOCUMENT_VIEWS, QUESTION_VIEWS
 from porism.search.retriever import Ranking, Reranker
 from porism.store.records import UNKNOWN, Filter
 
@@ -85,8 +85,7 @@ class FeatureTable:
 class QueryScoring:
     """How the candidates of a query are scored: by the context of the query, the features in use, and a factor for each of all features.
 
-    The factors are the weights of the model over the standard deviations of the features; a score is the sum of factor x value.
-    """
+    The factors are the weights of the model over the standard deviations of the features; a score is the sum of factor x value."""
 
     context: QueryContext
     features: tuple[Feature, ...]

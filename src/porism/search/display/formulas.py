@@ -14,8 +14,8 @@ from porism.search.display.snippet import plain_title
 from porism.search.formulas.query import best_reading
 from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
 from porism.search.query import parse_part
-from porism.search.reading.parts import QueryPart, is_verbatim, split_query, typed_formula
-from porism.search.reading.runs import is_words
+from porism.text.typed.parts import QueryPart, is_verbatim, split_query, typed_formula
+from porism.text.typed.runs import is_words
 
 MAX_USES = 5  # posts shown for a formula
 MAX_INSTANCES = 200  # instances of a formula that are read to find its posts

@@ -14,13 +14,13 @@ from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.matcher import Match, PreparedTree, find
 from porism.records import Binding
-from porism.search.answers.terms import QueryTerms
 from porism.search.display.needed_parts import NeededParts, NeededTerms, needed_terms, part_term
 from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
 from porism.search.formulas.alignment import SymbolSequence
 from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import known_symbols, layout_symbols
 from porism.search.formulas.trace import SymbolPair, matched_pairs
+from porism.search.retrieval.query_terms import QueryTerms
 from porism.store.protocols import SymbolTable
 from porism.store.records import ExpressionParts
 from porism.text.segment import Segment
@@ -40,8 +40,7 @@ class Highlight:
     """The match of a query formula in a formula of a post.
 
     `query_nodes` and `item_nodes` are the matching MathML elements on both sides, `share` is the share of the query's symbols that
-    match, and `level` the strictest canonical level at which the query formula occurs (empty if it does not).
-    """
+    match, and `level` the strictest canonical level at which the query formula occurs (empty if it does not)."""
 
     query_nodes: tuple[int, ...] = ()
     item_nodes: tuple[int, ...] = ()
@@ -125,8 +124,7 @@ def matched_nodes(
 ) -> MatchedNodes:
     """Return the share and the elements of `highlight`, but nothing for an alignment with a smaller share than the least one.
 
-    The pattern is known not to occur at the levels to skip.
-    """
+    The pattern is known not to occur at the levels to skip."""
     found = pattern.occurrence(item, skip)
     if found is not None:
         nodes = [place for pair in found.pairs for place in pair.target_places]
@@ -167,8 +165,7 @@ _NO_NUMBERS: set[int] = set()
 class SharedParts:
     """The sub-expressions of a query in the expressions of posts. Safe for concurrent use.
 
-    `terms` are requested with the posts; `use` takes what came with them.
-    """
+    `terms` are requested with the posts; `use` takes what came with them."""
 
     def __init__(self, parts: QueryTerms, formulas: Sequence[Parsed] = ()) -> None:
         own = [formula_terms(formula) for formula in formulas]
@@ -231,8 +228,7 @@ class SharedParts:
 class Highlighter:
     """Highlights formulas of posts for one query; each comparison is made once.
 
-    When the time of the query is half over, the other formulas are shown without highlights, and `notes` say so.
-    """
+    When the time of the query is half over, the other formulas are shown without highlights, and `notes` say so."""
 
     def __init__(
         self, formulas: Sequence[Parsed], table: SymbolTable, limit: int, parts: SharedParts | None = None

@@ -1,8 +1,7 @@
 """Which sub-expressions a formula must have for a query formula to occur in it: a cheap check before the search for the occurrence.
 
 An occurrence pairs each operand of the query formula with an equal sub-expression, at some canonical level. The index has the
-sub-expressions of every expression, so most formulas are ruled out without their operator trees.
-"""
+sub-expressions of every expression, so most formulas are ruled out without their operator trees."""
 
 from __future__ import annotations
 

@@ -19,8 +19,7 @@ def segments_html(
 ) -> str:
     """Return segments as safe HTML: matching words are marked, matching parts of formulas are highlighted.
 
-    `formula(latex, mathml)` may wrap each formula.
-    """
+    `formula(latex, mathml)` may wrap each formula."""
     return flow(
         (_formula(piece, formula), True) if piece.kind == "formula" else (_text(piece.text, piece.highlighted), False)
         for piece in pieces

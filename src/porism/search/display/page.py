@@ -6,15 +6,15 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from porism.analysis.words import stem
 from porism.records import Hit
-from porism.search.answers.context import QueryContext
 from porism.search.display.highlight import Highlighter
 from porism.search.display.results import AlsoSearched, SearchHit
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
+from porism.search.retrieval.context import QueryContext
 from porism.search.retriever import Ranking
 from porism.store.protocols import Snapshot
 from porism.store.records import StoredPost
+from porism.text.words import stem
 
 Sort = Literal["relevance", "votes", "date"]
 SORTS: tuple[Sort, ...] = ("relevance", "votes", "date")

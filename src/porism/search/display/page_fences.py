@@ -2,8 +2,7 @@
 
 Browsers reserve for a bracket that can stretch the width of the widest one of the font, which leaves gaps beside brackets of ordinary height:
 `( x )` instead of `(x)`. LaTeX takes brackets of ordinary height around content without fractions, tables, roots and limits, so here they are
-marked as brackets that do not stretch.
-"""
+marked as brackets that do not stretch."""
 
 from __future__ import annotations
 

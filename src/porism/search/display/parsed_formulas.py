@@ -1,7 +1,6 @@
 """Parsed formulas of posts, cached: trees and MathML that many queries need again.
 
-The caches are bounded. Their values depend on the LaTeX alone, so they never become stale and serve all queries.
-"""
+The caches are bounded. Their values depend on the LaTeX alone, so they never become stale and serve all queries."""
 
 from __future__ import annotations
 

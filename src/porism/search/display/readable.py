@@ -1,8 +1,7 @@
 """Readable LaTeX: formulas without the commands that the converter of the lab's files left in them.
 
 The lab's files were converted by LaTeXML. Where it failed it wrote commands of its own: `\\qvar@construct{X}` for a token X that it could
-not place, `\\@@eqnarray` for a table of equations, `\\lx@sectionsign` for a sign.
-"""
+not place, `\\@@eqnarray` for a table of equations, `\\lx@sectionsign` for a sign."""
 
 from __future__ import annotations
 

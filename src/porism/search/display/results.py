@@ -14,8 +14,7 @@ from porism.search.reading.reader import QueryReading
 class HighlightedSegment:
     """A segment of a title or body as it is shown: text, or a formula with LaTeX and MathML.
 
-    `highlighted` says that the segment matches the query, `highlighted_nodes` which elements of the MathML do.
-    """
+    `highlighted` says that the segment matches the query, `highlighted_nodes` which elements of the MathML do."""
 
     kind: Literal["text", "formula"]
     text: str
@@ -30,8 +29,7 @@ class SearchHit:
     """A post of the ranking, with what a reader needs to decide whether to open it.
 
     `votes` is None where the collection has no votes. `formulas_contained` is how many formulas of the query the post contains as a whole, perhaps with other names of variables. In a search
-    that groups by thread, `more` has further answers of the thread, at most three, and `more_count` says how many there are.
-    """
+    that groups by thread, `more` has further answers of the thread, at most three, and `more_count` says how many there are."""
 
     id: int
     score: float
@@ -61,8 +59,7 @@ class Results:
     """A page of hits. `reading` and `notes` say how the query was read; `suggestions` say what to try when nothing was found.
 
     `total` counts hits; in a search that groups by thread it counts threads, and `posts` counts their hits. `also_searched` is what the
-    engine added to the query, `query_formulas` the number of its formulas.
-    """
+    engine added to the query, `query_formulas` the number of its formulas."""
 
     hits: tuple[SearchHit, ...]
     total: int
@@ -147,8 +144,7 @@ class AnswerSentence:
 class Extract:
     """The best passage for a question, at most 1,200 characters: as `text` with LaTeX between dollar signs, and as `segments`.
 
-    A `generated` answer was written by a language model from the passages of its `sources`; it also has `sentences` with their citations.
-    """
+    A `generated` answer was written by a language model from the passages of its `sources`; it also has `sentences` with their citations."""
 
     text: str
     segments: tuple[HighlightedSegment, ...]

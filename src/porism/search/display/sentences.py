@@ -31,8 +31,7 @@ def split_pieces(text: Text) -> tuple[str, ...]:
     """Split a post into sentences and formulas, in a compact form that `joined_segments` reads.
 
     A sentence is its text with the white space after it. A formula is its mark and stored content. Only the pieces that are shown become
-    segments: a post has fifty pieces, a snippet five.
-    """
+    segments: a post has fifty pieces, a snippet five."""
     stored = _OTHER_TAG.sub(WORDS, _BLOCK_TAG.sub(f"{WORDS}\n", with_unmarked(text).stored))
     return tuple([piece for found in _PIECE.findall(stored) if (piece := found.replace(WORDS, ""))])
 

@@ -7,10 +7,8 @@ from functools import lru_cache
 from heapq import nlargest
 from itertools import chain
 
-from porism.analysis.words import WORD, stem
 from porism.deadline import check
 from porism.formula import Parsed
-from porism.search.answers.terms import QueryTerms
 from porism.search.display.highlight import Highlighter, SharedParts
 from porism.search.display.parsed_formulas import mathml_of, parsed_formula
 from porism.search.display.results import HighlightedSegment
@@ -24,8 +22,10 @@ from porism.search.display.sentences import (
     whole_sentences,
 )
 from porism.search.display.unmarked import with_unmarked
+from porism.search.retrieval.query_terms import QueryTerms
 from porism.text.render import prose
 from porism.text.segment import Segment, Text
+from porism.text.words import WORD, stem
 
 SNIPPET_LENGTH = 320  # characters
 MAX_HIGHLIGHTED = 3  # distinct formulas of a snippet that are compared with the query symbol by symbol
@@ -130,8 +130,7 @@ class SnippetBuilder:
     def passage(self, text: Text, limit: int) -> tuple[HighlightedSegment, ...]:
         """Return the best whole sentences of a body of at most `limit` characters, dollar signs included.
 
-        It starts at a sentence and has complete formulas; a sentence longer than the limit ends before the piece that does not fit.
-        """
+        It starts at a sentence and has complete formulas; a sentence longer than the limit ends before the piece that does not fit."""
         sentences = whole_sentences(text)
         weights = [sum(map(self._weight, sentence)) for sentence in sentences]
         widths = [sum(map(segment_width, sentence)) for sentence in sentences]

@@ -1,8 +1,7 @@
 """Formulas that a source left as text: environments without dollar signs, and formulas between dollar signs that no reader found.
 
 The lab's files mark formulas by spans, but an environment with a formula inside its text was cut in pieces there. For display they are
-joined again. The collection keeps the text as it is.
-"""
+joined again. The collection keeps the text as it is."""
 
 from __future__ import annotations
 

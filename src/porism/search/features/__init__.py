@@ -1,8 +1,7 @@
 """Features: one file per idea. Each module of this package with a tuple FEATURES adds its features to the engine, and so do plug-ins.
 
 A feature is an object with a name, a level and two methods: `compute` returns a value for every candidate, `explain` says what a value is
-made of. To add one, write a module here and give it a weight in the model (`porism model train ranking` fits it); nothing else needs to change.
-"""
+made of. To add one, write a module here and give it a weight in the model (`porism model train ranking` fits it); nothing else needs to change."""
 
 from __future__ import annotations
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from porism.search.answers.context import CandidateBatch, QueryContext, Values
-from porism.search.answers.terms import CONCEPT_FAMILIES
 from porism.search.features.feature import Feature
+from porism.search.retrieval.context import CandidateBatch, QueryContext, Values
+from porism.search.retrieval.query_terms import CONCEPT_FAMILIES
 
 
 class ConceptFeature(Feature):

@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.pieces import EncodedField
-from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import Feature, Kind, Level
+from porism.search.retrieval.context import CandidateBatch, Values
 
 F = TypeVar("F", bound=np.floating)
 POWER = 4
@@ -55,8 +55,7 @@ class EncoderSimilarity(Feature):
 class SameQuestion(EncoderSimilarity):
     """A high power of the cosine of the query's vector and that of the question: large only if they ask nearly the same.
 
-    Answers gain by it on topics that were not fitted, and less by the cosine itself, by titles or by answers (docs/results/models.md).
-    """
+    Answers gain by it on topics that were not fitted, and less by the cosine itself, by titles or by answers (docs/results/models.md)."""
 
     fitted_for: tuple[Kind, ...] = ("answers",)
 

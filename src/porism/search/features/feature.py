@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from porism.search.answers.context import Candidate, CandidateBatch, QueryContext, Values
+from porism.search.retrieval.context import Candidate, CandidateBatch, QueryContext, Values
 
 Level = Literal["thread", "answer"]
 Kind = Literal["answers", "questions"]
@@ -20,8 +20,7 @@ KINDS: tuple[Kind, ...] = ("answers", "questions")
 class Reason:
     """A part of a feature's value and its cause: a word of the query, a formula of the query (by number), or what `text` says.
 
-    Reasons about the same word or formula are shown together, whichever features they come from.
-    """
+    Reasons about the same word or formula are shown together, whichever features they come from."""
 
     value: float
     text: str
@@ -35,16 +34,13 @@ class RankingSoFar(Protocol):
     @property
     def kind(self) -> Kind:
         """What is searched."""
-        ...
 
     @property
     def values(self) -> Mapping[str, Values]:
         """The values of these features by name."""
-        ...
 
     def best_threads(self, kind: Kind, number: int) -> npt.NDArray[np.int64]:
         """Return the positions in the batch of the threads with the best questions or answers, best first."""
-        ...
 
 
 class Feature:

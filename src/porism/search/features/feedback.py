@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.schema import FIELDS, THREAD
-from porism.search.answers.context import CandidateBatch, QueryContext, Values
-from porism.search.answers.term_scores import span_positions
-from porism.search.answers.terms import QueryTerms
 from porism.search.features.feature import Feature, Kind, RankingSoFar
+from porism.search.retrieval.context import CandidateBatch, QueryContext, Values
+from porism.search.retrieval.query_terms import QueryTerms
+from porism.search.retrieval.term_scores import span_positions
 from porism.store.records import TermLookup, Threads
 
 Ints = npt.NDArray[np.int64]

@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FIELDS, VISUAL_FAMILY
 from porism.compiled import compiled
-from porism.search.answers.context import CandidateBatch, ComparedFormulas, QueryContext, Values
-from porism.search.answers.term_scores import SLOTS, make_lookup, span_positions
 from porism.search.features.feature import Feature, Level, RankingSoFar
 from porism.search.formulas.overlap import (
     THREADS_COMPARED,
@@ -19,6 +17,8 @@ from porism.search.formulas.overlap import (
     compare_formulas,
     has_compared_formulas,
 )
+from porism.search.retrieval.context import CandidateBatch, ComparedFormulas, QueryContext, Values
+from porism.search.retrieval.term_scores import SLOTS, make_lookup, span_positions
 from porism.store.records import TermRows, Threads
 
 SIMILAR = "similar formulas"

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from porism.analysis.schema import EVERY_FIELD, TAG_FAMILY
-from porism.search.answers.context import CandidateBatch, QueryContext, Values
-from porism.search.answers.term_scores import score_batch, view_table
 from porism.search.features.feature import Feature
+from porism.search.retrieval.context import CandidateBatch, QueryContext, Values
+from porism.search.retrieval.term_scores import score_batch, view_table
 from porism.store.weighting import BM25
 
 PRESENCE = BM25(k1=0.0)  # without saturation a term adds its idf once

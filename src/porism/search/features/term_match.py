@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from porism.analysis.schema import FORMULA_FAMILIES, TERM_FAMILIES, VIEWS
-from porism.search.answers.context import Candidate, CandidateBatch, QueryContext, Values
 from porism.search.features.feature import Feature, Reason
+from porism.search.retrieval.context import Candidate, CandidateBatch, QueryContext, Values
 
 VIEW_TEXTS = {
     "thread": "in the thread",

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FIELDS
 from porism.compiled import compiled
-from porism.search.answers.context import CandidateBatch, Values
-from porism.search.answers.term_scores import SLOTS, make_lookup
 from porism.search.features.feature import Feature
+from porism.search.retrieval.context import CandidateBatch, Values
+from porism.search.retrieval.term_scores import SLOTS, make_lookup
 
 Ints = npt.NDArray[np.int64]
 NO_THREADS: Ints = np.empty(0, np.int64)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from porism.analysis.schema import FORMULA_FAMILIES
-from porism.search.answers.context import CandidateBatch, Values
 from porism.search.features.feature import KINDS, Feature
+from porism.search.retrieval.context import CandidateBatch, Values
 
 TEXTS = {"words": "about a similar subject", "tuples": "its formulas have a similar structure"}
 

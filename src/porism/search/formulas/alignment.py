@@ -6,8 +6,7 @@ number by a number the whole weight; no other symbol may be replaced. Opening a 
 scattered ones. similarity = 1 - distance / (distance when nothing matches), between 0 and 1.
 
 LANES formulas of about equal length are aligned at once: the same step of each is one entry of an array, so that the compiler uses the
-vector instructions of the processor.
-"""
+vector instructions of the processor."""
 
 from __future__ import annotations
 
@@ -64,8 +63,7 @@ def similarities(
 ) -> npt.NDArray[np.float64]:
     """Return the similarity of the query to each candidate.
 
-    A match of symbols on different edges costs `edge_cost` times the weight; with 0 the edges are ignored.
-    """
+    A match of symbols on different edges costs `edge_cost` times the weight; with 0 the edges are ignored."""
     out = np.empty(len(candidates.starts), np.float64)
     by_length = np.argsort(candidates.ends - candidates.starts, kind="stable")
     fill_similarities(_costs(query, edge_cost), candidates, table, edge_cost > 0, by_length, out)
@@ -143,8 +141,7 @@ def align(query: _Costs, symbols: Array, lengths: Array, cells: Array, distances
     first one, the costs of all alignments so far that end with a match, a deletion or an insertion, and the least of the three before
     the last symbol of the formula.
 
-    Gaps before the first and after the last symbol of the query cost nothing to open.
-    """
+    Gaps before the first and after the last symbol of the query cost nothing to open."""
     size = len(query.labels)
     for lane in range(LANES):
         cells[lane], cells[lane + LANES], cells[lane + 2 * LANES] = _NOTHING, _INFINITE, _INFINITE

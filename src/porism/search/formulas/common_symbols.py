@@ -1,7 +1,6 @@
 """A quick estimate of the similarity of a formula to many others: the weight of the symbols that they have in common, whatever their order.
 
-It chooses the formulas whose trees are worth an alignment. Compiled.
-"""
+It chooses the formulas whose trees are worth an alignment. Compiled."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ def _fill_bounds(
 ) -> None:  # fmt: skip
     """Write for each candidate the largest similarity that an alignment could have if the order of symbols did not matter.
 
-    `wanted` has the number of times that the query has each label; it is unchanged in the end.
-    """
+    `wanted` has the number of times that the query has each label; it is unchanged in the end."""
     for number in range(len(starts)):
         if SMALLEST_SHARE * (ends[number] - starts[number]) < size:
             continue

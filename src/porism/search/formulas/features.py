@@ -122,8 +122,7 @@ class StructureFeature:
 class OccurrenceFeature:
     """A bonus for the same formula and for formulas that contain the query.
 
-    Where the query must occur, the searcher replaces it by the level of the match, which then decides before all other features.
-    """
+    Where the query must occur, the searcher replaces it by the level of the match, which then decides before all other features."""
 
     name: str = "occurrence"
     weight: float = 1.0

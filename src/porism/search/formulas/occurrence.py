@@ -1,7 +1,6 @@
 """Occurrence: whether the query is a sub-expression of a formula, and at which canonical level.
 
-Hashes of sub-expressions answer this for most formulas; the operator trees are matched for the others.
-"""
+Hashes of sub-expressions answer this for most formulas; the operator trees are matched for the others."""
 
 from __future__ import annotations
 
@@ -53,8 +52,7 @@ def root_terms(query: FormulaQuery) -> list[str]:
 def with_all_paths(query: FormulaQuery) -> list[TermQuery]:
     """Return the searches for formulas that have all paths of the query, those with the same symbols first, short formulas before long ones.
 
-    The query may occur in them as some operands of a sum, a product or a chain of relations, which have no hash.
-    """
+    The query may occur in them as some operands of a sum, a product or a chain of relations, which have no hash."""
     searches: list[TermQuery] = []
     paths, tree = query.features.tree_paths, query.features.operators
     near = np.flatnonzero(paths.steps <= MAX_TERM_STEPS)
@@ -75,8 +73,7 @@ def by_shape(query: FormulaQuery) -> list[TermQuery]:
     """Return the search for formulas whose structure is that of a query with wildcards, the most similar first: a wildcard is taken for a variable
     or a number.
 
-    Terms of a wildcard itself are in no formula, so that a query of wildcards alone would have no candidates.
-    """
+    Terms of a wildcard itself are in no formula, so that a query of wildcards alone would have no candidates."""
     parsed = query.parsed
     terms: Counter[str] = Counter()
     for stand_in in ("V!x", "N!2"):
@@ -118,8 +115,7 @@ def match_trees(
     """Return those of some formulas of a batch in which the query occurs, found by matching operator trees.
 
     Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED formulas with the necessary labels are matched. When the
-    time is short, the last ones are not matched.
-    """
+    time is short, the last ones are not matched."""
     found: dict[int, Occurrence] = {}
     unmatched = 0
     pattern = PreparedTree(query.parsed.operators)

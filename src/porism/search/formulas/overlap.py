@@ -1,8 +1,7 @@
 """Formulas of posts that are similar to those of a query, as terms by which posts are compared with it.
 
 Only formulas of the best candidate threads are compared, so that the cost does not depend on the size of the collection. A formula with
-wildcards is searched in the whole index, since no other term finds what it binds to.
-"""
+wildcards is searched in the whole index, since no other term finds what it binds to."""
 
 from __future__ import annotations
 

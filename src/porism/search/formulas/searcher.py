@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.classes import NUMBER, VARIABLE, symbol_kind
-from porism.analysis.words import FORMULA
 from porism.deadline import shared
 from porism.errors import PorismError
 from porism.formula import Parsed, parse
@@ -35,6 +34,7 @@ from porism.search.query import QueryFormula, ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.store.protocols import Snapshot
 from porism.store.records import SymbolSequences, Term, TermStatistics
+from porism.text.words import FORMULA
 
 
 def ranks_within_shape(ordered: Sequence[int], operators: SymbolSequences, table: LabelTable) -> list[int]:
@@ -95,8 +95,7 @@ class FormulaPage(NamedTuple):
 class ScoredCandidates(NamedTuple):
     """Candidates with the contribution of each feature to their scores (one column each).
 
-    `unmatched` candidates were not matched for lack of time, and are ranked by similarity alone.
-    """
+    `unmatched` candidates were not matched for lack of time, and are ranked by similarity alone."""
 
     batch: FormulaBatch
     contributions: Scores
@@ -166,8 +165,7 @@ class FormulaSearcher:
 
         `exact`: the same formula up to notation and order of operands; `subformula`: formulas that contain the query, the strictest
         level first; `diverse`: as `similar`, but formulas that differ only by names and numbers are spread over the ranking.
-        Wildcards are bound in all modes.
-        """
+        Wildcards are bound in all modes."""
         return self.page(formula, 0, k, mode).hits
 
     def page(self, formula: str | Parsed, offset: int, k: int, mode: Mode = "similar") -> FormulaPage:

@@ -5,8 +5,7 @@ through the same classes of operators, each weighted by its inverse path frequen
 Within it each symbol of the query is mapped to one symbol of the formula, the one it shares most paths with. Equal symbols count
 fully, different ones a little.
 
-score = (common structure / whole query) x (MIX + (1 - MIX) x symbol agreement) x size of the query / size of the formula (damped).
-"""
+score = (common structure / whole query) x (MIX + (1 - MIX) x symbol agreement) x size of the query / size of the formula (damped)."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ class PathGroups(NamedTuple):
 
     `slots` and `slot_keys` are a hash table from path keys to indices of keys. The groups of key i are those from `key_starts[i]`
     to `key_starts[i + 1]`. A group has an upper node, a width (its number of paths), and symbols with counts from
-    `symbol_starts[group]` to `symbol_starts[group + 1]`.
-    """
+    `symbol_starts[group]` to `symbol_starts[group + 1]`."""
 
     slots: npt.NDArray[np.int32]
     slot_keys: npt.NDArray[np.uint32]
@@ -61,9 +59,8 @@ def group_paths(query: Features, labels: list[int], weights: list[float], table:
         node = nodes.setdefault(above, len(nodes))
         groups.setdefault(key, {}).setdefault(node, Counter())[labels[below]] += 1
         frequency[labels[below]] += 1
-    # The most frequent symbol chooses its partner first.
-    by_frequency = sorted(frequency.items(), key=lambda item: (-item[1], item[0]))
-    order = {label: at for at, (label, _) in enumerate(by_frequency)}
+    # The most frequent symbol chooses its partner first; of equals the one that comes first, whose ids a store does not decide.
+    order = {label: at for at, (label, _) in enumerate(frequency.most_common())}
     weight_of = dict(zip(labels, weights, strict=True))
     symbol_weight = np.array([weight_of[label] for label in order])
     return _columns(groups, len(nodes), order, symbol_weight, table)
@@ -248,8 +245,7 @@ def find_pairs(query: PathGroups, paths: PathRows, start: int, end: int, buffers
 def best_pair(query: PathGroups, paths: PathRows, start: int, number: int, least: float, buffers: _Buffers) -> float:
     """Return common structure x symbol agreement of the best of the pairs whose common structure is not less than `least`.
 
-    The pair that can have the largest score is examined first, and the others only while they can still have a larger one.
-    """
+    The pair that can have the largest score is examined first, and the others only while they can still have a larger one."""
     best = 0.0
     while True:
         chosen = -1

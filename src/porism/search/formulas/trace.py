@@ -1,7 +1,6 @@
 """Traceback of the alignment: which symbols of the query the cheapest alignment pairs with which symbols of a formula, compiled.
 
-The recurrence is that of `alignment.advance`, with the whole table kept so that the path can be followed back.
-"""
+The recurrence is that of `alignment.advance`, with the whole table kept so that the path can be followed back."""
 
 from __future__ import annotations
 

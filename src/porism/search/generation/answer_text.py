@@ -9,8 +9,8 @@ from typing import Protocol
 
 from porism.search.display.results import AnswerSentence, HighlightedSegment
 from porism.search.display.sentences import split_sentences
-from porism.search.reading.parts import split_query
 from porism.text.segment import Segment
+from porism.text.typed.parts import split_query
 
 MAX_LENGTH = 1200  # characters, by the rules of the lab
 Sentence = Sequence[Segment]
@@ -32,8 +32,7 @@ def as_text(pieces: Iterable[Piece]) -> str:
     """Return text with LaTeX between dollar signs, whose number is even by the lab's way of counting.
 
     The lab counts a dollar sign unless a backslash is before it, and reads one character together with it. So dollar signs in text become full-width ones,
-    neighbouring formulas are apart by a blank, and a blank follows a backslash before a dollar sign.
-    """
+    neighbouring formulas are apart by a blank, and a blank follows a backslash before a dollar sign."""
     out = ""
     for piece in pieces:
         if piece.kind != "formula":
@@ -115,8 +114,7 @@ def sentence_text(sentence: AnswerSentence) -> str:
 def cited_text(text: str, passages: int, whole: bool = True) -> CitedText:
     """Split an answer into sentences with their citations; `passages` is the number of passages that it may cite.
 
-    An answer that is not `whole` is still being written, so its last sentence is left out.
-    """
+    An answer that is not `whole` is still being written, so its last sentence is left out."""
     moved = AFTER_STOP.sub(r"\2\1", THOUGHTS.sub(" ", text).strip())
     every = sentences_of(moved)
     kept = fit(every)

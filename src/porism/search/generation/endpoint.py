@@ -1,7 +1,6 @@
 """A language model behind an address that follows the OpenAI protocol: chat completions, plain completions, and streams of both.
 
-Nothing of a reply is trusted: its size, its time, its status and its form are checked. Redirects are not followed, because the key would go with them.
-"""
+Nothing of a reply is trusted: its size, its time, its status and its form are checked. Redirects are not followed, because the key would go with them."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Answers written by a language model from the best passages, where an endpoint is configured. They are marked as generated.
 
-The model is asked to cite the passages. Every citation is checked, and sentences without one are marked. Without an answer the best passage remains.
-"""
+The model is asked to cite the passages. Every citation is checked, and sentences without one are marked. Without an answer the best passage remains."""
 
 from __future__ import annotations
 

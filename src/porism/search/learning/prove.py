@@ -4,8 +4,7 @@ For answers a bi-encoder is two features: the similarity of questions as the eng
 They are separate rows, since weights of all three together would be chosen from many more combinations by the same few topics.
 
 Weights are chosen on other topics than those that are measured: on the other files, or, for a single file, on the other folds. Differences
-are tested by a paired randomisation test.
-"""
+are tested by a paired randomisation test."""
 
 from __future__ import annotations
 
@@ -26,17 +25,17 @@ from porism.models.encoder import BiEncoder, encode_query
 from porism.models.tokens import LateInteraction
 from porism.progress import Progress, Silent
 from porism.records import Topic
-from porism.search.answers.candidates import ThreadCandidates
-from porism.search.answers.context import Contexts
 from porism.search.answers.model import Model
 from porism.search.answers.reranker import FeatureReranker
-from porism.search.answers.terms import encoder_text, encoder_texts
 from porism.search.engine import Engine
 from porism.search.features.encoder_similarity import same_question
 from porism.search.features.feature import Kind
 from porism.search.learning.model_training import PostTexts
 from porism.search.learning.train import RELEVANT
 from porism.search.query import ReadQuery, read_query
+from porism.search.retrieval.candidates import ThreadCandidates
+from porism.search.retrieval.context import Contexts
+from porism.search.retrieval.query_terms import encoder_text, encoder_texts
 from porism.store.protocols import Encoder, Snapshot
 
 Values = npt.NDArray[np.float64]

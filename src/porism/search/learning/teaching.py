@@ -2,8 +2,7 @@
 
 A title should find its question by the rest of it, a title of a linked question the other one, a term that a text defines that text; what would
 tell the answer is hidden. One half of the queries chooses, the other half tests. The defaults stay unless the gain there is sure. All choices
-are deterministic.
-"""
+are deterministic."""
 
 from __future__ import annotations
 
@@ -15,8 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.names import emphasised_names
 from porism.analysis.schema import NAME_FAMILY
-from porism.analysis.words import emphasised_names
 from porism.corpus.post import LEVEL, Post
 from porism.locks import only_writer
 from porism.search.answers.reranker import HiddenText

@@ -1,8 +1,7 @@
 """Fit the weights of the ranking model on judged topics, so that relevant posts rank before all others. No weight is negative.
 
 The loss of a topic is the mean over its relevant posts of -ln(e^s / (e^s + sum of e^t)), where s is the score of the post and t runs over the
-scores of the posts that are not relevant. A penalty on the squared weights is added. Posts without a judgment count as not relevant.
-"""
+scores of the posts that are not relevant. A penalty on the squared weights is added. Posts without a judgment count as not relevant."""
 
 from __future__ import annotations
 
@@ -49,14 +48,12 @@ class JudgedTopics(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Example:
     """A judged topic: the features of its candidates in units of their standard deviations, which candidates are relevant, and how many
-    posts are relevant in all. `relevant_weights` say how much each relevant candidate counts; without them all count the same. `weight` says
-    how much the topic counts beside others."""
+    posts are relevant in all. `weight` says how much the topic counts beside others."""
 
     topic: str
     features: npt.NDArray[np.float64]
     relevant: npt.NDArray[np.bool_]
     relevant_posts: int
-    relevant_weights: npt.NDArray[np.float64] | None = None
     weight: float = 1.0
 
 
@@ -73,7 +70,7 @@ def make_examples(
         if not relevant:
             continue
         query = read_query(topic.title, topic.question, topic.tags)
-        found.append(make_example(engine, topic.id, query, dict.fromkeys(relevant, 1.0), kind, weighted=False))
+        found.append(make_example(engine, topic.id, query, relevant, kind))
     return found
 
 
@@ -81,23 +78,18 @@ def make_example(
     engine: Engine,
     topic: str,
     query: ReadQuery,
-    relevant: Mapping[int, float],
+    relevant: set[int],
     kind: Kind,
-    *,
-    weighted: bool = True,
     left_out: Sequence[int] = (),
 ) -> Example:
-    """Return the example of a query. `relevant` gives the weights of its relevant posts, which count if it is `weighted`; posts that are
-    `left_out` are no candidates."""
+    """Return the example of a query, given its relevant posts; posts that are `left_out` are no candidates."""
     table = engine.features(query, kind)
     posts = engine.snapshot.info.count("question" if kind == "questions" else "answer")
     ranked = slice(table.batch.ranked_count(kind))
     features = (table.matrix(kind)[ranked] / table.scales(kind, posts)).astype(np.float64)
     kept = ~np.isin(table.batch.ids(kind)[ranked], list(left_out))
     features, ids = features[kept], table.batch.ids(kind)[ranked][kept]
-    is_relevant = np.isin(ids, list(relevant))
-    weights = np.array([relevant[int(id)] for id in ids[is_relevant]], np.float64) if weighted else None
-    return Example(topic, features, is_relevant, len(relevant), weights)
+    return Example(topic, features, np.isin(ids, list(relevant)), len(relevant))
 
 
 def fit(topics: Sequence[Example], kind: Kind, fixed: Mapping[str, float] = MappingProxyType({})) -> Weights:
@@ -127,8 +119,7 @@ class _Stacked(NamedTuple):
     """Topics in common matrices, so that the loss of all is a few products.
 
     Rows of `others` are the posts that are not relevant: those of a topic start at `starts`, and there are `sizes` of them. Rows of `relevant` are
-    relevant posts, with the number of their topic and their share of the whole loss.
-    """
+    relevant posts, with the number of their topic and their share of the whole loss."""
 
     others: npt.NDArray[np.float64]
     starts: npt.NDArray[np.int64]
@@ -141,19 +132,15 @@ class _Stacked(NamedTuple):
 def _stack(topics: Sequence[Example]) -> _Stacked:
     sizes = np.array([int((~topic.relevant).sum()) for topic in topics])
     numbers = [int(topic.relevant.sum()) for topic in topics]
-    weights = [
-        np.full(number, 1.0) if topic.relevant_weights is None else topic.relevant_weights
-        for topic, number in zip(topics, numbers, strict=True)
-    ]
     total = sum(topic.weight for topic in topics)
-    shares = [own / own.sum() * topic.weight / total for own, topic in zip(weights, topics, strict=True)]
+    shares = [1 / number * topic.weight / total for topic, number in zip(topics, numbers, strict=True)]
     return _Stacked(
         np.concatenate([topic.features[~topic.relevant] for topic in topics]),
         np.cumsum(sizes) - sizes,
         sizes,
         np.concatenate([topic.features[topic.relevant] for topic in topics]),
         np.repeat(np.arange(len(topics)), numbers),
-        np.concatenate(shares),
+        np.repeat(shares, numbers),
     )
 
 
@@ -194,8 +181,7 @@ def cross_validate(
 ) -> list[float]:
     """Return the mean of each set under weights fitted on the other sets and on `further` topics.
 
-    A single set is split into FOLDS parts. Its figure is the mean over all its topics, each under weights fitted on the other parts.
-    """
+    A single set is split into FOLDS parts. Its figure is the mean over all its topics, each under weights fitted on the other parts."""
     if len(sets) == 1:
         folds = [list(sets[0][start::FOLDS]) for start in range(FOLDS)]
         figures = cross_validate(folds, kind, measure, further)
@@ -222,8 +208,7 @@ def train_files(
     """Fit on all files and on `further` topics, write the model, and yield the lines of a table of mean average precision.
 
     The columns are: the file of topics, the number of topics, the figure of the engine's model, that of weights fitted on the other files (for a
-    single file, on its other topics) and on `further` topics, and that of the new model.
-    """
+    single file, on its other topics) and on `further` topics, and that of the new model."""
     check_plugins(FEATURES, plugin_features)
     sets = [make_examples(engine, read_topics(topics), read_grades(qrels), kind) for topics, qrels in files]
     if not any(sets):
@@ -261,8 +246,7 @@ MOST_TOPICS = 1000  # further ones add time and little else
 def duplicate_examples(engine: Engine, progress: Progress = SILENT) -> list[Example]:
     """Return an example for each question that is a duplicate of another one of the collection.
 
-    The engine's index must be without links, or the title of the query would be found in the threads that are linked with it.
-    """
+    The engine's index must be without links, or the title of the query would be found in the threads that are linked with it."""
     _check_without_links(engine)
     duplicates = find_duplicates(engine.content)
     chosen = sorted(duplicates)[:: max(1, -(-len(duplicates) // MOST_TOPICS))]
@@ -301,7 +285,7 @@ def _examples(engine: Engine, question: int, others: set[int]) -> Iterator[Examp
     """Yield the example of a question, without its own answers among the candidates; none if its duplicates have no answers."""
     answers = engine.content.answers_by_question([question, *sorted(others)])
     own = [answer.id for answer in answers.pop(question, ())]
-    relevant = {answer.id: 1.0 for found in answers.values() for answer in found}
+    relevant = {answer.id for found in answers.values() for answer in found}
     if relevant:
         query = _query(engine.content.posts_by_id([question])[question])
         yield replace(make_example(engine, str(question), query, relevant, "answers", left_out=own), weight=WEIGHT)

@@ -1,1 +1,1 @@
-"""Reading what people type: words, ASCII and Unicode mathematics, LaTeX without dollar signs, operators of the search box."""
+"""Reading what people type: typed mathematics as formulas, wording, spelling from the words of the index."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
-from porism.analysis.words import FORMULA, WORD, stopwords
 from porism.caching import cached_method
 from porism.search.formulas.query import FAMILY, choose_readings, part_terms, readings_of
 from porism.search.index import Index
 from porism.search.query import QUERIES_KEPT, ReadQuery, parse_part, read_query
-from porism.search.reading.box import Box, read_box
-from porism.search.reading.parts import QueryPart, split_query
 from porism.search.reading.spelling import Frequencies, Speller, Wanted
 from porism.search.reading.wording import synonyms_in, without_stop_phrases
 from porism.text.latex import decode_accents
+from porism.text.typed.box import Box, read_box
+from porism.text.typed.parts import QueryPart, split_query
+from porism.text.words import FORMULA, WORD, stopwords
 
 LONGEST_TYPED = 300  # characters; a longer text is a pasted post, whose wording and spelling stay as they are
 
@@ -111,7 +111,7 @@ def _checked(content: str, parts: Sequence[QueryPart], speller: Speller) -> _Che
     unknown: list[str] = []
     for part in parts:
         if part.kind == "formula":
-            texts.append(_as_typed(part))
+            texts.append(part.source if part.typed or part.mathml else f"${part.source}$")
             continue
         checked = speller.check(part.source)
         texts.append(checked.apply(part.source))
@@ -122,10 +122,6 @@ def _checked(content: str, parts: Sequence[QueryPart], speller: Speller) -> _Che
 def _added(read: ReadQuery, speller: Speller) -> tuple[str, ...]:
     text = read.title.replace(FORMULA, " ")
     return tuple(dict.fromkeys((*synonyms_in(text), *speller.joined_or_split(text))))
-
-
-def _as_typed(part: QueryPart) -> str:
-    return part.source if part.typed or part.mathml else f"${part.source}$"
 
 
 def _parts(text: str, as_words: bool, read: ReadQuery) -> tuple[ReadPart, ...]:

@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from porism.analysis.learned import NearWord, Vocabulary
-from porism.analysis.words import stem, stopwords
 from porism.deadline import check
 from porism.search.reading.wording import has_synonyms
 from porism.store.protocols import Snapshot
 from porism.store.records import Term
+from porism.text.words import stem, stopwords
 
 
 class Wanted(NamedTuple):
@@ -47,17 +47,9 @@ class Frequencies:
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 _PREFIXES = ("non", "sub", "semi", "pseudo", "quasi", "hyper", "super", "anti", "multi", "pre", "un", "re", "co")
 _ENDINGS = (
-    ("s", ""),
-    ("es", ""),
-    ("ies", "y"),
-    ("ed", ""),
-    ("d", ""),
-    ("ing", ""),
-    ("ing", "e"),
-    ("ly", ""),
-    ("", "s"),
+    ("s", ""), ("es", ""), ("ies", "y"), ("ed", ""), ("d", ""), ("ing", ""), ("ing", "e"), ("ly", ""), ("", "s"),
     ("ness", ""),
-)
+)  # fmt: skip
 SHORTEST = 4  # letters of a word that is corrected
 TWO_ERRORS = 7  # letters from which on two errors are corrected
 RARE = 3  # a word that occurs at most so often is no evidence for its spelling

@@ -6,7 +6,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
-from porism.analysis.words import WORD, stem
+from porism.text.words import WORD, stem
 
 MAX_ADDED = 6  # words and phrases that are added to a query
 
@@ -66,13 +66,8 @@ def synonyms_in(text: str) -> tuple[str, ...]:
         size = next((n for n in range(longest, 0, -1) if words[at : at + n] in _synonyms() and at + n <= len(words)), 0)
         added |= dict.fromkeys(_synonyms()[words[at : at + size]] if size else ())
         at += max(1, size)
-    new = (_new_words(one, words) for one in added)
+    new = (" ".join(word for word in WORD.findall(one) if stem(word) not in words) for one in added)
     return tuple(dict.fromkeys(one for one in new if one))[:MAX_ADDED]
-
-
-def _new_words(phrase: str, words: tuple[str, ...]) -> str:
-    """Return the words of a phrase that a text does not have; repeating the others would weigh them more."""
-    return " ".join(word for word in WORD.findall(phrase) if stem(word) not in words)
 
 
 def has_synonyms(word: str) -> bool:

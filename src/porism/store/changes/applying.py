@@ -2,8 +2,7 @@
 
 Changes and position are one commit, so that a process may be killed at any moment: the next one goes on after the last record that the index
 has. A batch gives what its records give one after the other. A record that cannot be applied is set aside and reported; the others go on.
-That includes a record with which the process died again and again: what is tried is noted beside the log.
-"""
+That includes a record with which the process died again and again: what is tried is noted beside the log."""
 
 from __future__ import annotations
 
@@ -57,8 +56,7 @@ class Batch:
         """Add a record, and return True; or return False if it must wait until this batch is committed.
 
         Of several changes of a post the last one counts. That is right unless a later record changes a post that an earlier one needs (the
-        question of an answer), or puts a post again that was deleted with all its answers.
-        """
+        question of an answer), or puts a post again that was deleted with all its answers."""
         changes, wrong = Changes(), []
         for change in record.changes:
             try:

@@ -3,8 +3,7 @@
 The log is a file of lines, each with a checksum. The first line has the id of the log and the number of the last record that is no longer in
 it; every other line is a record: its number and its changes as JSON. Several processes append; a lock file lets one at a time do so. A line
 without an end is what a process that died was writing: it was never acknowledged, so it is removed, unless only its line end is missing or
-damaged. A whole line with a wrong checksum is damage: it is reported and left out. A file that is shorter than before is refused.
-"""
+damaged. A whole line with a wrong checksum is damage: it is reported and left out. A file that is shorter than before is refused."""
 
 from __future__ import annotations
 
@@ -259,8 +258,7 @@ class _Line(NamedTuple):
 def _lines(stream: IO[bytes], sequence: int) -> Iterator[_Line]:
     """Yield the whole lines of records. Every line names its number; damaged lines have the first number that is missing.
 
-    Several damaged lines share it: they may be one record into which damage put a line end. So none gets the number of a later record.
-    """
+    Several damaged lines share it: they may be one record into which damage put a line end. So none gets the number of a later record."""
     for read in stream:
         raw = read if read.endswith(b"\n") else _ended(read)
         if not raw:

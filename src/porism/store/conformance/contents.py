@@ -64,8 +64,16 @@ def batches_of_formulas_agree(subject: Subject) -> None:
         (one for number in (11, 13) for one in of_posts[number] if one.latex == "a^2+b^2=c^2"), key=lambda one: one.id
     )
     assert first.visual_id == second.visual_id, "formulas that look the same must share a visual id"
-    same = content.instances([first.visual_id])[first.visual_id]
+    visual_id = first.visual_id
+    same = content.instances([visual_id], 9)[visual_id]
     assert same == [first, second], "a formula has other occurrences, or they are not in the order of ids"
+    assert content.instances([visual_id, -1], 1) == {visual_id: [first]}, "occurrences are not cut"
+    spoken = next(one for one in of_posts[11] if one.kind == "comment")
+    occurrences = content.instances([spoken.visual_id], 9)[spoken.visual_id]
+    in_posts = [one for one in occurrences if one.kind != "comment"]
+    assert spoken in occurrences, "a formula in a comment is no occurrence"
+    returnable = content.instances([spoken.visual_id], 9, returnable=True)
+    assert returnable.get(spoken.visual_id, []) == in_posts, "a run may return other formulas than those of posts"
     uses = content.uses([first.visual_id], 1, 10)[first.visual_id]
     assert [one.formula for one in uses.shown] == [first], (
         "the first use of a formula is another one, or they are not cut"
@@ -101,7 +109,8 @@ def unknown_ids_are_refused_or_left_out(subject: Subject) -> None:
         except PorismError:
             continue
         raise AssertionError(f"{batch.__name__} must refuse an unknown id with a PorismError")
-    for batch in (content.answers_by_question, content.comments_by_post, content.links_by_post, content.instances):
+    assert not content.instances([UNKNOWN_ID], 9), "instances must leave an unknown visual id out"
+    for batch in (content.answers_by_question, content.comments_by_post, content.links_by_post):
         assert not any(batch([UNKNOWN_ID]).values()), f"{batch.__name__} must leave an unknown id out"
     unused = content.uses([UNKNOWN_ID], 5, 10).get(UNKNOWN_ID)
     assert unused is None or not unused.posts, "no post uses an unknown visual id"
@@ -120,6 +129,7 @@ def streams_are_in_the_order_of_ids(subject: Subject) -> None:
     assert [one.id for one in content.all_comments()] == [one.id for one in COMMENTS], "comments are others"
     links = sorted((one.post_id, one.other_id, one.kind) for one in LINKS)
     assert [(one.post_id, one.other_id, one.kind) for one in content.all_links()] == links, "links are others"
+    assert not list(content.all_votes()), "a writer takes no votes by type"
     assert [one.name for one in content.users()] == [one.name for one in USERS], "users are others"
     assert [text.plain() for text in content.titles(2)] == [one.title for one in QUESTIONS[:2]], "titles are others"
     assert next(content.tags())[:] == ("geometry", 3), "the most common tag must come first"
@@ -159,6 +169,8 @@ def facts_count_the_content(subject: Subject) -> None:
         ("tags", sum(1 for _ in content.tags())),
     ):
         assert content.count(table) == number, f"{table} are counted as {content.count(table)}, not {number}"
+        assert content.facts["counts"][table] == number, f"the facts count other {table}"
+    assert {"options", "sources", "ledger"} <= content.facts.keys(), "the facts lack options, sources or the ledger"
     assert content.has_votes, "posts have votes"
     assert content.has_dates, "posts have dates"
     assert content.first_own_formula is None, "there is no official list of formulas"

@@ -143,7 +143,7 @@ def formulas_are_those_of_the_content(subject: Subject) -> None:
     assert batch.records.latex(numbers) == right, "a formula has other LaTeX than its first occurrence"
     usage = batch.records.usage(numbers)
     for visual_id, threads in zip(batch.visual_ids.tolist(), usage.documents.tolist(), strict=True):
-        using = {one.thread_id for one in content.instances([visual_id])[visual_id]}
+        using = {one.thread_id for one in content.instances([visual_id], 1000)[visual_id]}
         assert threads == len(using), f"visual id {visual_id}: {threads} threads use it, not {len(using)}"
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from porism.analysis.schema import FAMILIES, FORMULA, THREAD
 from porism.corpus.sources.raw import RawComment, RawLink, RawUser
-from porism.deadline import TimeLimitExceeded
+from porism.corpus.update.changes import Changes
+from porism.deadline import TimeLimitExceeded, time_limit
 from porism.errors import PorismError
 from porism.store.conformance.searching import MANY, TERMS
 from porism.store.conformance.subject import ALL_IDS, ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS, SOURCE, Subject, put
@@ -162,6 +163,18 @@ def changes_without_a_commit_are_dropped(subject: Subject) -> None:
     assert store.status().generation == generation, "a commit without changes must not make a generation"
 
 
+def changes_that_were_collected_are_written(subject: Subject) -> None:
+    """A writer takes changes that somebody else collected, and has none after a commit."""
+    collected, store = Changes(), subject.make()
+    collected.put(RECORDS)
+    with store.writer(SOURCE) as writer:
+        assert not writer.changes, "a new writer has changes"
+        writer.changes = collected
+        writer.commit()
+        assert not writer.changes, "a writer has changes that it committed"
+    assert ids_in(store.snapshot()) == ALL_IDS.tolist(), "collected changes were not written"
+
+
 def one_writer_at_a_time(subject: Subject) -> None:
     """While a writer is at work, a second one is refused in one sentence, and the next one is not."""
     store = subject.filled([QUESTIONS[1]])
@@ -248,6 +261,7 @@ def maintenance_changes_no_answer(subject: Subject) -> None:
     assert after.questions == before.questions, "maintenance changed the hits"
     assert np.allclose(after.scores, before.scores), "maintenance changed the scores"
     assert not [damage for one in store.verify() for damage in one.damages], "a new store is damaged"
+    assert all((one.folder / one.name).is_file() for one in store.files()), "a file of the store is missing"
 
 
 def a_store_follows_a_source(subject: Subject) -> None:
@@ -282,9 +296,9 @@ def many_threads_read_at_once(subject: Subject) -> None:
 
 
 def a_time_limit_that_is_over_ends_a_call(subject: Subject) -> None:
-    """A call whose time is over raises TimeLimitExceeded; with enough time it does not."""
+    """A call whose time is over raises TimeLimitExceeded: its own, or that of the limit around it. With enough time it does not."""
     snapshot, numbers = subject.snapshot, subject.numbers
-    calls: tuple[Callable[[float], object], ...] = (
+    calls: tuple[Callable[[float | None], object], ...] = (
         lambda seconds: snapshot.statistics(TERMS, seconds=seconds),
         lambda seconds: snapshot.search([TermQuery(TERMS, THREAD, MANY)], seconds=seconds),
         lambda seconds: snapshot.threads(numbers, FAMILIES, seconds=seconds),
@@ -293,12 +307,22 @@ def a_time_limit_that_is_over_ends_a_call(subject: Subject) -> None:
         lambda seconds: snapshot.locate(ALL_IDS, seconds=seconds),
     )
     for call in calls:
-        call(600.0)
-        try:
-            call(-1.0)
-        except TimeLimitExceeded:
-            continue
-        raise AssertionError("a call whose time is over must raise TimeLimitExceeded")
+        for around, seconds, is_over in (
+            (600.0, 600.0, False),
+            (600.0, -1.0, True),
+            (-1.0, None, True),
+            (-1.0, 600.0, True),
+        ):
+            with time_limit(around):
+                assert _is_over(call, seconds) == is_over, f"{seconds} seconds in a limit of {around} seconds"
+
+
+def _is_over(call: Callable[[float | None], object], seconds: float | None) -> bool:
+    try:
+        call(seconds)
+    except TimeLimitExceeded:
+        return True
+    return False
 
 
 def a_snapshot_says_what_it_is(subject: Subject) -> None:
@@ -324,6 +348,7 @@ CHECKS = (
     comments_and_links_are_deleted,
     what_belongs_nowhere_is_skipped,
     changes_without_a_commit_are_dropped,
+    changes_that_were_collected_are_written,
     one_writer_at_a_time,
     a_snapshot_stays_as_it_is,
     the_position_of_a_log_is_kept,

@@ -245,8 +245,7 @@ def _associations(names: _Side, forms: _Side, posts: int) -> Iterator[_Associati
 def _frequent_pairs(names: _Side, forms: _Side) -> Iterator[CountedKeys]:
     """Yield the pairs that occur in enough posts: name id x number of forms + form id, with the number of posts.
 
-    If memory does not suffice for all pairs, each pass counts those of one range of names.
-    """
+    If memory does not suffice for all pairs, each pass counts those of one range of names."""
     width, size = len(forms.selected.keys), len(names.selected.keys)
     total = sum(len(pairs) for pairs in _co_occurrences(names, forms, 0, size))
     passes = 1 + total // PAIRS_IN_MEMORY

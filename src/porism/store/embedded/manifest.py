@@ -1,8 +1,7 @@
 """The manifest of an index: its kind, format, the digest of its collection, options, and its files with sizes and checksums.
 
 The manifest is written last, so a directory without one is unfinished. Opening an index checks kind, format, collection, the manifest's own
-checksum and the size of every file; `porism.integrity` verifies the checksums of the files.
-"""
+checksum and the size of every file; `porism.integrity` verifies the checksums of the files."""
 
 from __future__ import annotations
 
@@ -21,7 +20,11 @@ NAME = "manifest.json"
 RANKING = "ranking"  # the option with the factors of ranking that the collection chose
 SEARCH = "search"  # the kind of an index of posts and formulas
 # Everything that shapes the terms of a post, a formula or a query: modules and tables, and the libraries they call.
-SHAPES_TERMS = ("porism.formula", "porism.text", "porism.analysis")
+SHAPES_TERMS = (  # all of `text` but typed mathematics and pages, which make no terms
+    *("porism.formula", "porism.analysis", "porism.text.delimiters", "porism.text.find", "porism.text.latex"),
+    *("porism.text.markup", "porism.text.read", "porism.text.render", "porism.text.sanitize", "porism.text.segment"),
+    "porism.text.words",
+)
 LIBRARIES = ("math-core", "latex2mathml", "PyStemmer", "xxhash")
 REBUILD = "build the index again: porism index COLLECTION -o {}"
 
@@ -38,8 +41,7 @@ class SegmentEntry:
 class Retired:
     """A folder or file that the index no longer uses, and when it was replaced: seconds since the machine started, which no clock changes.
 
-    What was replaced before the last start (or by an earlier version, which stored seconds since 1970) has no readers any more.
-    """
+    What was replaced before the last start (or by an earlier version, which stored seconds since 1970) has no readers any more."""
 
     name: str
     time: float

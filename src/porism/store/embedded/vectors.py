@@ -1,7 +1,6 @@
 """Vectors of threads, trained on the collection itself: threads whose terms occur in similar contexts have similar vectors.
 
-Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No pretrained model is needed.
-"""
+Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No pretrained model is needed."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """The vocabulary of an index as a file: the words of its posts, counted.
 
 It is read from at most MAX_POSTS posts, evenly spread, so that its cost is bounded; words that occur only once there are mostly misspelt
-themselves and are left out, unless they are in a title.
-"""
+themselves and are left out, unless they are in a title."""
 
 from __future__ import annotations
 
@@ -10,9 +9,9 @@ from collections import Counter
 from pathlib import Path
 
 from porism.analysis.learned import LONGEST, Vocabulary
-from porism.analysis.words import WORD
 from porism.corpus.content import Content
 from porism.text.segment import Text
+from porism.text.words import WORD
 
 NAME = "vocabulary.tsv"
 MAX_POSTS = 200_000

@@ -1,7 +1,6 @@
 """Build what a store in memory reads: the collection, its terms and formulas, and what is learned from them.
 
-Collection and learned parts come from the code that writes them into folders: it works in a temporary folder, which is read and removed.
-"""
+Collection and learned parts come from the code that writes them into folders: it works in a temporary folder, which is read and removed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """An index of posts in memory: terms and documents over plain dictionaries.
 
-It is written for clarity, not for speed: it says what the embedded index computes, and tests compare the two.
-"""
+It is written for clarity, not for speed: it says what the embedded index computes, and tests compare the two."""
 
 from __future__ import annotations
 
@@ -28,6 +27,7 @@ from porism.store.records import (
     Ints,
     Positions,
     Term,
+    TermQuery,
     TermRows,
     TermStatistics,
     Threads,
@@ -203,28 +203,19 @@ class MemoryTermIndex:
         """Return the terms with these codes as integers."""
         return np.array([int(text) for text in self.texts(family, codes)], np.int64)
 
-    def search(
-        self,
-        terms: Sequence[Term],
-        view: View,
-        weighting: Weighting,
-        k: int,
-        *,
-        allow: Filter | None = None,
-        required: Sequence[Term] = (),
-    ) -> Hits:
+    def search(self, query: TermQuery) -> Hits:
         """Return the k best documents: sum the weights of the terms, drop what is not allowed, sort."""
         weights: dict[tuple[str, str], float] = defaultdict(float)
-        for term in terms:
+        for term in query.terms:
             weights[term.family, term.text] += term.weight
-        scores = self._scores(weights, view, weighting)
-        for term in required:
-            kept = self._counts(term, view)
+        scores = self._scores(weights, query.view, query.weighting)
+        for term in query.required:
+            kept = self._counts(term, query.view)
             scores = {row: score for row, score in scores.items() if row in kept}
-        if allow:
-            groups = self._units[view.unit]
-            scores = {row: score for row, score in scores.items() if self._is_allowed(groups[row], allow)}
-        best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[: max(k, 0)]
+        if query.allow:
+            groups = self._units[query.view.unit]
+            scores = {row: score for row, score in scores.items() if self._is_allowed(groups[row], query.allow)}
+        best = sorted(scores.items(), key=lambda pair: (-pair[1], pair[0]))[: max(query.k, 0)]
         rows = np.array([row for row, _ in best], np.int64)
         return Hits(rows, np.array([score for _, score in best], np.float64))
 

@@ -1,4 +1,4 @@
-"""Records, posts and blocks that were read lately, by the ids of their documents, which never change. Bounded in number."""
+"""Records, posts and blocks that were read lately, by the version of their documents, which never changes. Bounded in number."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from porism.store.opensearch.schema import Kind
 
 MOST_RECORDS = 20_000
 MOST: Mapping[Kind, int] = {"threads": MOST_RECORDS, "formulas": 4 * MOST_RECORDS, "posts": 2_000, "rows": 2_000}
+MOST_CACHES = 16  # one for each index and choice of fields; older builds go first
 Fields = Mapping[str, Any]
 
 
@@ -19,55 +20,56 @@ class RecordCache:
 
     def __init__(self, most: int) -> None:
         self._half = max(1, most // 2)
-        self._young: dict[tuple[str, str], Fields] = {}
-        self._old: dict[tuple[str, str], Fields] = {}
+        self._young: dict[Any, Fields] = {}
+        self._old: dict[Any, Fields] = {}
         self._lock = Lock()
 
-    def get(self, key: tuple[str, str]) -> Fields | None:
-        """Return a document; one of the old half becomes young again."""
-        found = self._young.get(key)
-        if found is None and (found := self._old.get(key)) is not None:
-            self.put(key, found)
+    def get_all(self, versions: Sequence[Any]) -> list[Fields | None]:
+        """Return documents, None for each that is not here; those of the old half become young again."""
+        found = list(map(self._young.get, versions))
+        if None in found:
+            for at, one in enumerate(found):
+                if one is None and (old := self._old.get(versions[at])) is not None:
+                    found[at] = old
+                    self.put(versions[at], old)
         return found
 
-    def put(self, key: tuple[str, str], fields: Fields) -> None:
+    def put(self, version: Any, fields: Fields) -> None:
         """Keep a document."""
         with self._lock:
             if len(self._young) >= self._half:
                 self._old, self._young = self._young, {}
-            self._young[key] = fields
+            self._young[version] = fields
 
 
 class Documents:
-    """Reads documents of a generation by their keys."""
+    """Reads documents of generations by their keys."""
 
-    def __init__(self, caches: Mapping[Kind, RecordCache]) -> None:
-        self._caches = caches
+    def __init__(self) -> None:
+        self._caches: dict[tuple[str, Sequence[str]], RecordCache] = {}
+        self._lock = Lock()
 
-    def read(self, generation: Generation, kind: Kind, keys: Sequence[Any], stored: Sequence[str]) -> dict[Any, Fields]:
-        """Return the stored fields of documents by their keys, in the order of keys; missing ones are left out."""
-        index, cache, versions = generation.index(kind), self._caches[kind], generation.versions[kind]
-        place = f"{index}:{','.join(stored)}"
-        found: dict[Any, Fields] = {}
-        missing: dict[str, Any] = {}
-        for key in keys:
-            number = versions.id(key)
-            known = cache.get((place, number))
-            if known is not None:
-                found[key] = known
-            elif number:
-                missing[number] = key
-        if missing:
-            for number, answer in zip(
-                missing, generation.place.cluster.mget(index, list(missing), stored), strict=True
-            ):
-                if answer.get("found"):
-                    found[missing[number]] = fields = answer.get("fields", {})
-                    cache.put((place, number), fields)
-            found = {key: found[key] for key in keys if key in found}
+    def _cache(self, index: str, kind: Kind, stored: Sequence[str]) -> RecordCache:
+        found = self._caches.get((index, stored))
+        if found is None:
+            with self._lock:
+                while len(self._caches) >= MOST_CACHES:
+                    del self._caches[next(iter(self._caches))]
+                found = self._caches.setdefault((index, stored), RecordCache(MOST[kind]))
         return found
 
-
-def new_caches() -> dict[Kind, RecordCache]:
-    """Return empty caches."""
-    return {kind: RecordCache(most) for kind, most in MOST.items()}
+    def read(
+        self, generation: Generation, kind: Kind, keys: Sequence[Any], stored: tuple[str, ...]
+    ) -> dict[Any, Fields]:
+        """Return the stored fields of documents by their keys, in the order of keys; missing ones are left out."""
+        index, versions = generation.index_name(kind), generation.versions[kind]
+        cache, wanted = self._cache(index, kind, stored), versions.all(keys)
+        found = cache.get_all(wanted)
+        if None in found:
+            missing = [at for at, one in enumerate(found) if one is None and wanted[at] is not None]
+            ids = [versions.id(keys[at]) for at in missing]
+            for at, answer in zip(missing, generation.place.cluster.mget(index, ids, stored), strict=True):
+                if answer.get("found"):
+                    found[at] = fields = answer.get("fields", {})
+                    cache.put(wanted[at], fields)
+        return {key: fields for key, fields in zip(keys, found, strict=True) if fields is not None}

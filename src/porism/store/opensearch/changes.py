@@ -3,6 +3,7 @@ statistics. New threads are indexed by the code of the embedded store, as a segm
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -13,34 +14,34 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.schema import FAMILIES, FIELDS, FORMULA, FORMULA_FAMILIES
-from porism.corpus.content import VisualTrees
 from porism.corpus.store.collection import Collection
 from porism.corpus.update.delta import Delta
 from porism.corpus.update.threads import highest
 from porism.hashing import hash64
-from porism.store.embedded.formulas.build import FormulaPart, formulas_with_label, make_block
+from porism.store.embedded.formulas.build import FormulaPart
 from porism.store.embedded.formulas.codes import encode_expressions
 from porism.store.embedded.formulas.store import KEY_TYPES, TYPES, EmbeddedFormulas
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.segments.writer import write_later_segment
 from porism.store.embedded.storage.columns import read_array, read_columns
 from porism.store.embedded.storage.records import encode_records
-from porism.store.embedded.storage.rows import FIELD_SHIFT, RowBlock
 from porism.store.embedded.terms.dictionary import Dictionary
 from porism.store.embedded.terms.postings import PostingLists
 from porism.store.embedded.vectors import VECTOR_FAMILIES
 from porism.store.opensearch.blocks import EXPRESSIONS, FORMULAS, USERS, VISUALS, Block, Row, Table
+from porism.store.opensearch.counting import OldFormulas, answer_count, recoded, row_block, thread_counts, with_lengths
+from porism.store.opensearch.documents import image_line, lines_of_threads, place_posts, single_line
 from porism.store.opensearch.generation import Commit
 from porism.store.opensearch.inverting import read_rows
-from porism.store.opensearch.load import HIGHEST, image_line, lines_of_threads, place_posts, single_line
-from porism.store.opensearch.manifest import Family, StoreManifest
+from porism.store.opensearch.load import HIGHEST
+from porism.store.opensearch.manifest import StoreManifest
 from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_formulas, pack_threads
 from porism.store.opensearch.posts import lines_of_posts, read_posts
 from porism.store.opensearch.rendering import binary, lines_of_columns, render_terms
 from porism.store.opensearch.schema import COMMON, MOST_COMMON, TAGS, Kind, image_key
 from porism.store.opensearch.snapshot import ClusterSnapshot
-from porism.store.opensearch.tables import FOLDERS, NOTHING, Counted, SymbolChange, Tables, TermChange, TermTable
-from porism.store.records import UNKNOWN, TermRows, Threads
+from porism.store.opensearch.tables import FOLDERS, NOTHING, Counted, SymbolChange, Tables, TermChange
+from porism.store.records import UNKNOWN, Threads
 
 Ints = npt.NDArray[np.int64]
 
@@ -122,7 +123,7 @@ class Change:
         old = self._snapshot.threads(replaced, FAMILIES)
         old_formulas = self._old_formulas()
         terms = {
-            "posts": {one: self._term_change("posts", one, _thread_counts(old, one)) for one in FAMILIES},
+            "posts": {one: self._term_change("posts", one, thread_counts(old, one)) for one in FAMILIES},
             "formulas": {one: self._term_change("formulas", one, old_formulas.terms[one]) for one in FORMULA_FAMILIES},
         }
         symbols = self._symbol_change(old_formulas)
@@ -157,7 +158,7 @@ class Change:
         gone = np.array(self._delta.gone_visuals, np.int64)
         if not len(gone):
             return OldFormulas(
-                {family: NOTHING for family in FORMULA_FAMILIES}, {}, NOTHING, dict.fromkeys(FORMULA_FAMILIES, 0)
+                dict.fromkeys(FORMULA_FAMILIES, NOTHING), {}, NOTHING, dict.fromkeys(FORMULA_FAMILIES, 0)
             )
         trees = self._snapshot.formulas(gone).records.trees(gone)
         return OldFormulas.of(trees, self._before.tables.terms["formulas"])
@@ -192,12 +193,12 @@ class Change:
         segment = self._segment
         assert segment is not None, "there are threads"
         batch = segment.posts.fetch(np.arange(segment.posts.size("thread")), sorted(FAMILIES))
-        rows = {family: _recoded(own, self._codes["posts", family]) for family, own in batch.terms.items()}
+        rows = {family: recoded(own, self._codes["posts", family]) for family, own in batch.terms.items()}
         batch = batch._replace(terms=rows)
         sizes = batch.ends - batch.starts
-        records = encode_records([_block(rows[family]) for family in FAMILIES], sizes)
+        records = encode_records([row_block(rows[family]) for family in FAMILIES], sizes)
         bounds = [0, *records.ends.tolist()]
-        terms = [records.data[start:end].tobytes() for start, end in zip(bounds, bounds[1:], strict=False)]
+        terms = [records.data[start:end].tobytes() for start, end in itertools.pairwise(bounds)]
         files = [segment.folder / "posts" / f"vectors.{family}.npy" for family in VECTOR_FAMILIES]
         none = np.zeros((len(sizes), 0), np.float16)
         vectors = [read_array(path) if path.is_file() else none for path in files]
@@ -242,7 +243,7 @@ class Change:
             ids = segment.formulas.all_visual_ids[rows.first : rows.end].tolist()
             columns: dict[str, Sequence[Any]] = {"id": ids}
             for family, own in rows.terms.items():
-                terms = _recoded(own, self._codes["formulas", family])
+                terms = recoded(own, self._codes["formulas", family])
                 first = np.arange(rows.end - rows.first + 1)
                 columns[family] = render_terms(terms, first, np.ones(1), families[family].mean, families[family].scale)
             columns["record"] = [binary(one) for one in pack_formulas(source, range(rows.first, rows.end))]
@@ -311,10 +312,10 @@ class Change:
 
     def _manifest(self, old: Threads, new: Threads | None, formulas: OldFormulas, tables: Tables) -> StoreManifest:
         before, facts = self._before.manifest, self._changed.manifest
-        answers = before.counts["answer"] - _answers(old) + (_answers(new) if new is not None else 0)
+        answers = before.counts["answer"] - answer_count(old) + (answer_count(new) if new is not None else 0)
         threads = before.counts["thread"] - len(old.numbers) + (len(new.numbers) if new is not None else 0)
         posts = {
-            family: _with_lengths(own, tables.terms["posts"][family], old, new, family)
+            family: with_lengths(own, tables.terms["posts"][family], old, new, family)
             for family, own in before.posts.items()
         }
         distinct = {}
@@ -329,7 +330,10 @@ class Change:
             before,
             generation=self._generation,
             counts={
-                "thread": threads, "question": threads, "answer": answers, "formula": tables.symbols.formulas,
+                "thread": threads,
+                "question": threads,
+                "answer": answers,
+                "formula": tables.symbols.formulas,
             },
             posts=posts,
             formulas=distinct,
@@ -339,78 +343,7 @@ class Change:
             has_dates=before.has_dates or self._any("created != ''"),
             commits=(*before.commits, self._generation),
             changed=before.changed + len({*self._delta.threads, *self._delta.replaced}),
-        )  # fmt: skip
+        )
 
     def _any(self, condition: str) -> bool:
         return self._changed.parts.stores[-1].one(f"SELECT 1 FROM posts WHERE {condition} LIMIT 1") is not None
-
-
-class OldFormulas(NamedTuple):
-    """What formulas that are gone took part in: how many have each term and each label (layout trees, operator trees), their path groups by
-    key, and their lengths by family."""
-
-    terms: Mapping[str, Counted]
-    labels: Mapping[str, tuple[int, int]]
-    keys: Counted
-    lengths: Mapping[str, int]
-
-    @classmethod
-    def of(cls, trees: Sequence[bytes], tables: Mapping[str, TermTable]) -> OldFormulas:
-        """Count what formulas with these trees have. The same block was made when they were added."""
-        block = make_block([VisualTrees(0, 0, "", packed) for packed in trees])
-        terms, lengths = {}, {}
-        for family, local in block.terms.items():
-            formula = np.repeat(np.arange(len(local.rows.sizes)), local.rows.sizes)
-            size = max(1, len(local.hashes))
-            pairs = np.unique(formula * size + local.rows.codes)
-            terms[family] = NOTHING.plus(tables[family].find(local.hashes)[pairs % size], np.ones(len(pairs), np.int64))
-            lengths[family] = int(local.rows.lengths.sum())
-        numbers = np.arange(len(block.labels), dtype=np.int32)
-        layout, operators = (formulas_with_label(numbers, block, tree) for tree in ("layout", "operator"))
-        labels = {name: (layout.get(at, 0), operators.get(at, 0)) for at, name in enumerate(block.labels)}
-        keys = NOTHING.plus(block.keys.astype(np.int64), block.key_counts)
-        return cls(terms, labels, keys, lengths)
-
-
-def _thread_counts(batch: Threads, family: str) -> Counted:
-    """Return how many of some threads contain each term of a family."""
-    rows = batch.terms[family]
-    codes: list[Ints] = []
-    for start, end in zip(batch.starts.tolist(), batch.ends.tolist(), strict=True):
-        codes.append(np.unique(rows.keys[int(rows.starts[start]) : int(rows.ends[end - 1])]).astype(np.int64))
-    found = np.concatenate(codes) if codes else np.empty(0, np.int64)
-    return NOTHING.plus(found, np.ones(len(found), np.int64))
-
-
-def _recoded(rows: TermRows, codes: Ints) -> TermRows:
-    """Return rows with other codes, and no entries of other families."""
-    low, high = (int(rows.starts[0]), int(rows.ends[-1])) if len(rows.starts) else (0, 0)
-    keys = codes[rows.keys[low:high]].astype(np.uint32)
-    return TermRows(
-        rows.starts - low,
-        rows.ends - low,
-        keys,
-        rows.fields[low:high].copy(),
-        rows.counts[low:high].copy(),
-        rows.lengths,
-    )
-
-
-def _block(rows: TermRows) -> RowBlock:
-    cells = ((rows.fields.astype(np.uint8) << FIELD_SHIFT) | rows.counts).astype(np.uint8)
-    return RowBlock(rows.keys.astype(np.uint32), cells, rows.ends - rows.starts, rows.lengths)
-
-
-def _answers(batch: Threads) -> int:
-    return len(batch.post_ids) - len(batch.numbers)
-
-
-def _with_lengths(own: Family, table: TermTable, old: Threads, new: Threads | None, family: str) -> Family:
-    """Return a family after a change of threads."""
-    questions, answers = np.array(own.questions), np.array(own.answers)
-    for batch, sign in ((old, -1), (new, 1)):
-        if batch is not None and len(batch.post_ids):
-            lengths = batch.terms[family].lengths.astype(np.int64)
-            first = lengths[batch.starts].sum(axis=0)
-            questions, answers = questions + sign * first, answers + sign * (lengths.sum(axis=0) - first)
-    return replace(own, codes=table.size, questions=tuple(questions.tolist()), answers=tuple(answers.tolist()))

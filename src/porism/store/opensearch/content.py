@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import cbor2
 
@@ -22,42 +22,32 @@ from porism.corpus.content import (
     formulas_fingerprint,
 )
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
-from porism.corpus.store.schema import FORMULA_KINDS, to_comment, to_expression, to_post
+from porism.corpus.store.schema import FORMULA_KINDS, to_comment, to_expression
 from porism.errors import PorismError
-from porism.store.opensearch.blocks import EXPRESSIONS, FORMULAS, TITLES, USERS, VISUALS, Row, Table, read_block
-from porism.store.opensearch.cache import Documents
-from porism.store.opensearch.generation import Generation
+from porism.store.opensearch.blocks import EXPRESSIONS, FORMULAS, TITLES, USERS, VISUALS, Row, read_block
 from porism.store.opensearch.posts import PostRows
-from porism.store.opensearch.schema import COMMON, TAGS, Kind, image_key
+from porism.store.opensearch.reading import (
+    BLOCKS,
+    FIRST_USES,
+    IDS,
+    MOST_ID,
+    PAGE,
+    ContentReader,
+    ReadPost,
+    read_post,
+    rows_of_post,
+)
+from porism.store.opensearch.schema import TAGS, image_key
 from porism.text.segment import Text
 
 T = TypeVar("T")
 R = TypeVar("R")
-PAGE = 500  # documents of a stream that are read together
-BLOCKS = 50
-IDS = 1000  # ids of a query
-FIRST_USES = 20  # posts that are read to find the first ones that use a formula
-MOST_ID = 1 << 63
 DROPPED = ("d", "dv")  # issues of formulas that a search does not return
 AGAIN = "copy the collection again: porism store copy FOLDER {}"
 
 
-class ReadPost(NamedTuple):
-    """A post, its rows, and the packed sub-expressions of its formulas."""
-
-    post: Post
-    rows: PostRows
-    parts: bytes = b""
-
-
-class ClusterContent:
+class ClusterContent(ContentReader):
     """The content of one generation of a collection."""
-
-    def __init__(self, address: str, generation: Generation, documents: Documents) -> None:
-        self._address = address
-        self._generation = generation
-        self._documents = documents
-        self._manifest = generation.manifest
 
     @property
     def name(self) -> str:
@@ -105,88 +95,6 @@ class ClusterContent:
         """Return the number of posts, comments, formulas, expressions, visuals, links, users or tags."""
         return int(self.facts["counts"][table])
 
-    # Reading.
-
-    def check_found(self, found: Mapping[int, object], ids: Iterable[int], what: str) -> None:
-        """Refuse ids that were not found."""
-        missing = next((number for number in ids if number not in found), None)
-        if missing is not None:
-            fix = "porism stats shows what it holds"
-            raise PorismError(f"no {what} {missing} in this collection", where=self._address, fix=fix)
-
-    def read_posts(self, ids: Sequence[int], parts: bool = False) -> dict[int, ReadPost]:
-        """Return posts with their rows; unknown ids are left out."""
-        stored = ("data", "formulas", "parts") if parts else ("data", "formulas")
-        found = self._documents.read(self._generation, "posts", list(dict.fromkeys(ids)), stored)
-        return {number: _read_post(fields) for number, fields in sorted(found.items())}
-
-    def _formula_rows(self, ids: Sequence[int]) -> dict[int, list[Row]]:
-        """Return the rows of the formulas of posts."""
-        found = self._documents.read(self._generation, "posts", list(dict.fromkeys(ids)), ("formulas",))
-        return {number: cbor2.loads(fields["formulas"][0]) for number, fields in sorted(found.items())}
-
-    def table_rows(self, table: Table, ids: Iterable[int]) -> dict[int, Row]:
-        """Return rows of a table by their ids, in the order of ids; unknown ids are left out."""
-        wanted = set(ids)
-        keys = [f"{table.name}/{number}" for number in sorted({one // table.size for one in wanted})]
-        found = self._documents.read(self._generation, "rows", keys, ("data",))
-        rows = (row for fields in found.values() for row in read_block(fields["data"][0]))
-        return {row[0]: row for row in rows if row[0] in wanted}
-
-    def block_rows(self, table: Table, number: int) -> list[Row]:
-        """Return all rows of a block."""
-        key = f"{table.name}/{number}"
-        found = self._documents.read(self._generation, "rows", [key], ("data",))
-        return read_block(found[key]["data"][0]) if found else []
-
-    def blocks_with(self, table: Table, field: str, values: Sequence[Any]) -> list[Row]:
-        """Return the rows of the blocks that have one of the values in a field."""
-        query = [{"term": {"table": table.name}}, {"terms": {field: list(values)}}]
-        return [row for fields, _ in self._scan("rows", query, "block", ("data",), BLOCKS) for row in _block(fields)]
-
-    def _scan(
-        self, kind: Kind, filters: Sequence[Mapping[str, Any]], by: str, stored: Sequence[str], size: int = PAGE
-    ) -> Iterator[tuple[Mapping[str, Any], int]]:
-        """Yield the stored fields of all documents that pass filters, in the order of a number, with that number."""
-        generation = self._generation
-        query = {"bool": {"filter": list(filters), "must_not": generation.hidden(kind)}}
-        body: dict[str, Any] = {
-            "size": size,
-            "_source": False,
-            "stored_fields": list(stored) or "_none_",
-            "track_total_hits": False,
-            "sort": [{by: "asc"}],
-            "query": query,
-        }
-        while True:
-            hits = generation.place.cluster.search(generation.index(kind), body).get("hits", {}).get("hits", ())
-            for hit in hits:
-                yield hit.get("fields", {}), hit["sort"][0]
-            if len(hits) < size:
-                return
-            body["search_after"] = hits[-1]["sort"]
-
-    def _rows(self, table: Table) -> Iterator[Row]:
-        """Yield all rows of a table."""
-        for fields, _ in self._scan("rows", [{"term": {"table": table.name}}], "block", ("data",), BLOCKS):
-            yield from _block(fields)
-
-    def posts_where(self, field: str, values: Iterable[int], *more: Mapping[str, Any]) -> Iterator[ReadPost]:
-        """Yield the posts that have one of the numbers in a field, in the order of ids for up to IDS values."""
-        for some in batched((one for one in dict.fromkeys(values) if abs(one) < MOST_ID), IDS):
-            for fields, _ in self._scan("posts", [{"terms": {field: some}}, *more], "id", ("data", "formulas")):
-                yield _read_post(fields)
-
-    def common_rows(self) -> list[Row]:
-        """Return the rows of the most common visual ids."""
-        found = self._documents.read(self._generation, "rows", [COMMON], ("data",))
-        return read_block(found[COMMON]["data"][0])
-
-    def first_uses(self, visual: int, most: int) -> Iterator[Mapping[str, Any]]:
-        """Yield the formulas of the first posts with a visual id, some more than `most` of them."""
-        found = self._scan("posts", [{"term": {"visual": visual}}], "first", ("formulas",), most + FIRST_USES)
-        return (fields for _, (fields, _) in zip(range(most + FIRST_USES), found, strict=False))
-
     # Batches.
 
     def posts_by_id(self, ids: Sequence[int]) -> dict[int, Post]:
@@ -219,7 +127,7 @@ class ClusterContent:
     def comments_by_post(self, ids: Sequence[int]) -> dict[int, list[Comment]]:
         """Return the comments on each post."""
         found = self.read_posts(ids)
-        return {number: [*map(to_comment, one.rows.comments)] for number, one in found.items() if one.rows.comments}
+        return {number: _comments(one.rows) for number, one in found.items() if one.rows.comments}
 
     def links_by_post(self, ids: Sequence[int]) -> dict[int, list[Link]]:
         """Return the links of each post; the other question may be outside the collection."""
@@ -253,16 +161,21 @@ class ClusterContent:
         """Return the formulas of each post: title, body and comments."""
         return {number: [*map(_formula, rows)] for number, rows in self._formula_rows(ids).items() if rows}
 
-    def instances(self, visual_ids: Sequence[int]) -> dict[int, list[Formula]]:
-        """Return the formulas with each visual id."""
+    def instances(self, visual_ids: Sequence[int], most: int, returnable: bool = False) -> dict[int, list[Formula]]:
+        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may return."""
         wanted = {one for one in visual_ids if abs(one) < MOST_ID}
         found: list[Formula] = []
         for some in batched(sorted(wanted), IDS):
-            for fields, _ in self._scan("posts", [{"terms": {"visual": some}}], "id", ("formulas",)):
+            for fields, _ in self.scan("posts", [{"terms": {"visual": some}}], "id", ("formulas",)):
                 found += (_formula(row) for row in cbor2.loads(fields["formulas"][0]) if row[6] in wanted)
             without = self.blocks_with(FORMULAS, "key", some)
             found += self._with_latex(row for row in without if row[6] in wanted and not row[1])
-        return _grouped(sorted(found, key=lambda one: one.id), lambda formula: formula.visual_id)
+        kept = [one for one in found if not returnable or self._is_returnable(one)]
+        by_id = _grouped(sorted(kept, key=lambda one: one.id), lambda formula: formula.visual_id)
+        return {number: own[:most] for number, own in by_id.items()}
+
+    def _is_returnable(self, formula: Formula) -> bool:
+        return formula.kind != "comment" and self.is_listed(formula) and formula.issue not in ("d", "dv")
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
         """Return the posts that use each visual id: the first ones with their titles, and the number of all among its first `most` formulas."""
@@ -281,7 +194,7 @@ class ClusterContent:
                 "sort": [{"first": "asc"}],
                 "query": {"bool": {"filter": {"term": {"visual": number}}, "must_not": generation.hidden("posts")}},
             }
-            searches.append((generation.index("posts"), body))
+            searches.append((generation.index_name("posts"), body))
         answers = generation.place.cluster.msearch(searches) if searches else []
         found = dict.fromkeys(visual_ids, FormulaUses([], 0))
         for number, answer in zip(wanted, answers, strict=True):
@@ -315,7 +228,7 @@ class ClusterContent:
 
     def all_images(self) -> Iterator[tuple[str, bytes]]:
         """Yield the names and the data of all pictures."""
-        found = self._scan("rows", [{"term": {"table": "images"}}], "block", ("data",), BLOCKS)
+        found = self.scan("rows", [{"term": {"table": "images"}}], "block", ("data",), BLOCKS)
         return (tuple(cbor2.loads(fields["data"][0])) for fields, _ in found)
 
     # Streams, in the order of ids.
@@ -323,7 +236,7 @@ class ClusterContent:
     def post_rows(self, kind: str = "") -> Iterator[ReadPost]:
         """Yield all posts with their rows, or only questions or answers."""
         filters = [{"term": {"kind": kind}}] if kind else []
-        return (_read_post(fields) for fields, _ in self._scan("posts", filters, "id", ("data", "formulas")))
+        return (read_post(fields) for fields, _ in self.scan("posts", filters, "id", ("data", "formulas")))
 
     def posts(self, kind: str = "") -> Iterator[Post]:
         """Yield all posts, or only questions or answers."""
@@ -331,7 +244,7 @@ class ClusterContent:
 
     def question_ids(self) -> Iterator[int]:
         """Yield the ids of all questions."""
-        return (number for _, number in self._scan("posts", [{"term": {"kind": "question"}}], "id", (), IDS))
+        return (number for _, number in self.scan("posts", [{"term": {"kind": "question"}}], "id", (), IDS))
 
     def threads(self) -> Iterator[Thread]:
         """Yield all threads, in the order of questions."""
@@ -343,24 +256,24 @@ class ClusterContent:
         """Yield all comments. They are sorted in memory, since they are stored with their posts."""
         filters = [{"exists": {"field": "comment"}}]
         found = [
-            row for fields, _ in self._scan("posts", filters, "id", ("data",)) for row in _rows_of(fields).comments
+            row for fields, _ in self.scan("posts", filters, "id", ("data",)) for row in rows_of_post(fields).comments
         ]
         return map(to_comment, sorted(map(tuple, found), key=lambda row: row[0]))
 
     def all_links(self) -> Iterator[Link]:
         """Yield all links."""
         filters = [{"exists": {"field": "other"}}]
-        posts = self._scan("posts", filters, "id", ("data",))
-        return (Link(*row) for fields, _ in posts for row in _rows_of(fields).links)
+        posts = self.scan("posts", filters, "id", ("data",))
+        return (Link(*row) for fields, _ in posts for row in rows_of_post(fields).links)
 
     def all_votes(self) -> Iterator[VoteCount]:
         """Yield the votes of each post by type."""
-        posts = self._scan("posts", [], "id", ("data",))
-        return (VoteCount(*row) for fields, _ in posts for row in _rows_of(fields).votes)
+        posts = self.scan("posts", [], "id", ("data",))
+        return (VoteCount(*row) for fields, _ in posts for row in rows_of_post(fields).votes)
 
     def users(self) -> Iterator[User]:
         """Yield the authors of posts and comments."""
-        return (User(*row) for row in self._rows(USERS))
+        return (User(*row) for row in self.rows_of(USERS))
 
     def tags(self) -> Iterator[TagCount]:
         """Yield each tag with its number of questions, the most common first."""
@@ -369,17 +282,17 @@ class ClusterContent:
 
     def titles(self, number: int) -> Iterator[Text]:
         """Yield the titles of the first questions by id, at most `number`."""
-        found = self._scan("posts", [{"term": {"kind": "question"}}], "id", ("title",), max(1, min(number, IDS)))
+        found = self.scan("posts", [{"term": {"kind": "question"}}], "id", ("title",), max(1, min(number, IDS)))
         return (Text(fields["title"][0]) for _, (fields, _) in zip(range(number), found, strict=False))
 
     def formulas(self) -> Iterator[Formula]:
         """Yield all formulas, one for each occurrence."""
-        for some in batched(self._rows(FORMULAS), IDS):
+        for some in batched(self.rows_of(FORMULAS), IDS):
             yield from self._with_latex(some)
 
     def formulas_with_mathml(self) -> Iterator[FormulaMathML]:
         """Yield all formulas with the Presentation and Content MathML of their source."""
-        for some in batched(self._rows(FORMULAS), IDS):
+        for some in batched(self.rows_of(FORMULAS), IDS):
             expressions = self.table_rows(EXPRESSIONS, [row[5] for row in some])
             for row in some:
                 _, latex, mathml, content, *_ = expressions[row[5]]
@@ -387,33 +300,25 @@ class ClusterContent:
 
     def formula_posts(self) -> Iterator[int]:
         """Yield the post of each formula, in the order of posts."""
-        posts = self._scan("posts", [{"exists": {"field": "visual"}}], "id", ("formulas",))
+        posts = self.scan("posts", [{"exists": {"field": "visual"}}], "id", ("formulas",))
         return (number for fields, number in posts for _ in cbor2.loads(fields["formulas"][0]))
-
-    def expression_rows(self) -> Iterator[Row]:
-        """Yield the rows of all expressions."""
-        return self._rows(EXPRESSIONS)
-
-    def rows_of(self, table: Table) -> Iterator[Row]:
-        """Yield the rows of a table in blocks."""
-        return self._rows(table)
 
     def expressions(self) -> Iterator[Expression]:
         """Yield the distinct expressions with their trees."""
-        return (to_expression(tuple(row)) for row in self._rows(EXPRESSIONS))
+        return (to_expression(tuple(row)) for row in self.rows_of(EXPRESSIONS))
 
     def occurrences(self) -> Iterator[Occurrence]:
         """Yield every formula that a search may return."""
-        rows = self._rows(FORMULAS)
+        rows = self.rows_of(FORMULAS)
         return (Occurrence(row[0], row[1], row[5], row[6]) for row in rows if row[8] not in DROPPED)
 
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""
-        return (Visual(*row) for row in self._rows(VISUALS) if row[2])
+        return (Visual(*row) for row in self.rows_of(VISUALS) if row[2])
 
     def visual_keys(self) -> Iterator[VisualKey]:
         """Yield the visual id and the visual key of every formula."""
-        for some in batched(self._rows(FORMULAS), IDS):
+        for some in batched(self.rows_of(FORMULAS), IDS):
             expressions = self.table_rows(EXPRESSIONS, [row[5] for row in some])
             yield from (VisualKey(row[0], row[6], expressions[row[5]][7]) for row in some)
 
@@ -424,30 +329,21 @@ class ClusterContent:
         return (CommonVisual(expressions[one.expression_id].latex, one.formulas, one.id) for one in best)
 
 
-def _block(fields: Mapping[str, Any]) -> list[Row]:
-    return read_block(fields["data"][0])
-
-
-def _rows_of(fields: Mapping[str, Any]) -> PostRows:
-    return PostRows.unpack(fields["data"][0], fields["formulas"][0] if "formulas" in fields else b"")
-
-
-def _read_post(fields: Mapping[str, Any]) -> ReadPost:
-    rows = _rows_of(fields)
-    return ReadPost(to_post(tuple(rows.post)), rows, fields["parts"][0] if "parts" in fields else b"")
-
-
 def _formula(row: Row) -> Formula:
     """Return a formula of a row of its table and its LaTeX."""
     number, post_id, thread_id, kind, comment_id, _, visual_id, old_visual_id, issue, latex = row
     return Formula(number, post_id, thread_id, FORMULA_KINDS[kind], latex, visual_id, comment_id, old_visual_id, issue)
 
 
+def _comments(rows: PostRows) -> list[Comment]:
+    return [to_comment(tuple(row)) for row in rows.comments]
+
+
 def _thread(number: int, posts: Sequence[ReadPost]) -> Thread:
     """Return a thread of its posts, which are in the order of ids."""
     question = next(one for one in posts if one.post.id == number)
     answers = [one for one in posts if one is not question]
-    comments = [to_comment(row) for one in (question, *answers) for row in one.rows.comments]
+    comments = [comment for one in (question, *answers) for comment in _comments(one.rows)]
     links = [Link(*row) for row in question.rows.links]
     return Thread(question.post, tuple(one.post for one in answers), tuple(comments), tuple(links))
 

@@ -45,4 +45,5 @@ def _counts(batch: Threads, family: str, code: int, weights: Floats) -> Floats:
     places = low + np.flatnonzero(rows.keys[low:high] == code)
     posts: Ints = np.searchsorted(rows.ends, places, side="right")
     threads = np.searchsorted(batch.ends, posts, side="right")
-    return np.bincount(threads, weights[rows.fields[places]] * rows.counts[places], len(batch.numbers))
+    counted = np.bincount(threads, weights[rows.fields[places]] * rows.counts[places], len(batch.numbers))
+    return np.asarray(counted, np.float64)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.files import disk_error
-from porism.store.opensearch.schema import file_key
 from porism.store.opensearch.manifest import StoreManifest
 from porism.store.opensearch.places import Place
+from porism.store.opensearch.schema import file_key
 
 FOLDER = "PORISM_CACHE"
 KEPT = 2  # builds of a collection whose files are kept
@@ -37,7 +37,7 @@ def table_folder(place: Place, manifest: StoreManifest) -> Path:
             _remove_old(root, place.name)
             work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=root))
             try:
-                _read_files(place, manifest, work)
+                read_files(place, manifest, work)
                 work.rename(folder)
             except OSError:
                 if not folder.is_dir():  # another process has read them at the same time
@@ -50,7 +50,8 @@ def table_folder(place: Place, manifest: StoreManifest) -> Path:
     return folder
 
 
-def _read_files(place: Place, manifest: StoreManifest, work: Path) -> None:
+def read_files(place: Place, manifest: StoreManifest, work: Path) -> None:
+    """Read the files of a build into a folder, and compare them with their checksums."""
     index = place.index("rows", manifest.build)
     for name, file in manifest.files.items():
         keys = [file_key(name, block) for block in range(file.blocks)]

@@ -93,6 +93,13 @@ class Versions:
             made._of[key] = generation
         return made
 
+    def all(self, keys: Sequence[Any]) -> Sequence[Any]:
+        """Return what distinguishes the versions of documents: keys, with the generation where a commit wrote it; None for one that was deleted."""
+        if not self._of:
+            return keys
+        found = ((key, self._of.get(key, 0)) for key in keys)
+        return [None if version == GONE else (key, version) if version else key for key, version in found]
+
     def id(self, key: Any) -> str:
         """Return the id of the document of a key; "" for one that was deleted."""
         version = self._of.get(key, 0)
@@ -130,7 +137,7 @@ class Generation(NamedTuple):
                 }
         return Generation(self.place, manifest, tables, versions)
 
-    def index(self, kind: Kind) -> str:
+    def index_name(self, kind: Kind) -> str:
         """Return the name of an index."""
         return self.place.index(kind, self.manifest.build)
 

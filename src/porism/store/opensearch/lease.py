@@ -7,6 +7,8 @@ import socket
 import threading
 import time
 import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from porism.errors import PorismError
@@ -28,6 +30,15 @@ class Lease:
         self._version: Version | None = None
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
+
+    @contextmanager
+    def held(self, wait: float) -> Iterator[None]:
+        """Hold the lease in a block."""
+        self.acquire(wait)
+        try:
+            yield
+        finally:
+            self.release()
 
     def acquire(self, wait: float) -> None:
         """Take the lease, or say who has it."""

@@ -10,42 +10,46 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import replace
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
-import cbor2
 import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.schema import FAMILIES, FIELDS, FORMULA, FORMULA_FAMILIES
-from porism.corpus.store.collection import Collection
 from porism.corpus.update.threads import highest
 from porism.hashing import hash64
 from porism.progress import Progress, Silent
-from porism.store.embedded.build import build_index
-from porism.store.embedded.formulas.store import TYPES, EmbeddedFormulas
-from porism.store.embedded.manifest import RANKING, SEARCH, Manifest, read_manifest
-from porism.store.embedded.posts.store import POST_TYPES, EmbeddedPosts
-from porism.store.embedded.segments.writer import open_collection_of
+from porism.store.embedded.formulas.store import TYPES
+from porism.store.embedded.manifest import RANKING
+from porism.store.embedded.posts.store import POST_TYPES
 from porism.store.embedded.storage.columns import read_array, read_columns
 from porism.store.embedded.terms.postings import PostingLists
 from porism.store.embedded.vectors import VECTOR_FAMILIES
 from porism.store.opensearch.address import ClusterAddress
-from porism.store.opensearch.blocks import TABLES, Block, blocks_of
+from porism.store.opensearch.blocks import TABLES, Table, blocks_of
 from porism.store.opensearch.connection import Cluster
+from porism.store.opensearch.documents import (
+    FILE_BLOCK,
+    file_lines,
+    image_line,
+    lines_of_threads,
+    place_posts,
+    single_line,
+)
 from porism.store.opensearch.inverting import read_rows
 from porism.store.opensearch.lease import Lease
 from porism.store.opensearch.manifest import Family, StoreManifest, view_name
 from porism.store.opensearch.manifest import StoredFile as File
 from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_formulas, pack_threads
 from porism.store.opensearch.places import Place
-from porism.store.opensearch.posts import PlacedPost, lines_of_posts, read_posts
+from porism.store.opensearch.posts import lines_of_posts, read_posts
 from porism.store.opensearch.rendering import binary, line, lines_of_columns, render_terms
 from porism.store.opensearch.schema import (
     COMMON,
@@ -53,21 +57,17 @@ from porism.store.opensearch.schema import (
     MOST_COMMON,
     TAGS,
     Kind,
-    file_key,
-    image_key,
     main_view,
     scale_of,
-    year_field,
 )
+from porism.store.opensearch.source import Source
 from porism.store.opensearch.tables import VISUALS, table_files
-from porism.store.records import Threads
 
 Ints = npt.NDArray[np.int64]
 THREADS_AT_ONCE = 250
 FORMULAS_AT_ONCE = 2000
 BLOCKS_AT_ONCE = 250
 SENDERS = 2
-FILE_BLOCK = 1 << 21  # bytes of a file in one document
 HIGHEST = {"formulas": "id", "expressions": "id", "visuals": "id", "posts": "id", "comments": "id", "users": "id"}
 LOAD = "load"
 
@@ -79,49 +79,12 @@ class Chunk(NamedTuple):
     end: int
 
 
-class Source(NamedTuple):
-    """An embedded index with a single segment."""
-
-    path: Path
-    manifest: Manifest
-    collection: Collection
-    posts: EmbeddedPosts
-    formulas: EmbeddedFormulas
-
-    @classmethod
-    def open(cls, path: Path, work: Path) -> Source:
-        """Open an index. One that has changed since it was built is built anew into the folder `work`, so that it has one segment."""
-        manifest = read_manifest(path, SEARCH)
-        if len(manifest.segments) > 1 or manifest.segments[0].deletions or manifest.segments[0].name != ".":
-            links, vectors = (bool(manifest.options.get(name, True)) for name in ("links", "vectors"))
-            with open_collection_of(path, manifest) as collection:
-                build_index(collection, work / "index", links=links, vectors=vectors)
-            path = work / "index"
-            kept = {name: value for name, value in manifest.options.items() if name in (RANKING, "log", "log_sequence")}
-            built = read_manifest(path, SEARCH)
-            return cls._open(path, built, {**built.options, **kept})
-        return cls._open(path, manifest, manifest.options)
-
-    @classmethod
-    def _open(cls, path: Path, manifest: Manifest, options: Mapping[str, Any]) -> Source:
-        collection = open_collection_of(path, manifest)
-        vectors = bool(manifest.options.get("vectors", True))
-        posts = EmbeddedPosts(path / "posts", vectors=vectors)
-        return cls(
-            path, replace(manifest, options=options), collection, posts, EmbeddedFormulas.open(path / "formulas")
-        )
-
-
 def copy_store(source: str | Path, address: str, progress: Progress | None = None, shards: int = 1) -> int:
     """Copy the index in a folder into a cluster; return the number of the build. Started again after a kill, it goes on where it was."""
-    place = Place(Cluster(ClusterAddress.parse(address)), ClusterAddress.parse(address).name)
-    lease = Lease(place)
-    lease.acquire(0.0)
-    try:
-        with TemporaryDirectory(prefix="porism-copy-") as work:
-            return Loader(place, Source.open(Path(source), Path(work)), progress or Silent(), shards).load()
-    finally:
-        lease.release()
+    parsed = ClusterAddress.parse(address)
+    place = Place(Cluster(parsed), parsed.name)
+    with Lease(place).held(0.0), TemporaryDirectory(prefix="porism-copy-") as work:
+        return Loader(place, Source.open(Path(source), Path(work)), progress or Silent(), shards).load()
 
 
 class Loader:
@@ -179,18 +142,16 @@ class Loader:
         self._send("formulas", "formulas", source.formulas.formulas, self._formulas)
         for name, table in TABLES.items():
             total = collection.count(name) if name != "titles" else None
-            rows = collection.parts.newest_rows(table.query)
-            self._send(
-                f"table of {name}",
-                "rows",
-                total,
-                lambda start, own=blocks_of(table, rows): _chunks_of_blocks(own, start),
-            )
+            self._send(f"table of {name}", "rows", total, partial(self._blocks, table))
         self._send("others", "rows", None, self._others)
         data = binary(self._manifest(files).to_bytes())
         self._bulk("rows", [line(MANIFEST, 0, {"table": MANIFEST, "data": data})])
         self._place.finish(self._build)
+        before = self._place.current()
         self._place.show(self._build)
+        for build in self._place.builds():
+            if before is not None and build < before:  # its readers have had a whole build's time to follow
+                self._place.remove(build)
         self._place.put_state_value(LOAD, {})
         return self._build
 
@@ -251,10 +212,8 @@ class Loader:
             blocks = [content[at : at + FILE_BLOCK] for at in range(0, max(1, len(content)), FILE_BLOCK)]
             found[name] = File(len(content), len(blocks), hashlib.sha256(content).hexdigest())
         if not self._marks.get("files"):
-            with self._progress.stage("files", len(data)) as advance:
-                for name, content in data.items():
-                    self._bulk("rows", file_lines(name, content))
-                    advance(1)
+            with self._progress.stage("files", None):
+                self._bulk("rows", (line for name, content in data.items() for line in file_lines(name, content)))
             self._marks["files"] = 1
         return found
 
@@ -313,6 +272,14 @@ class Loader:
                 columns = {"id": ids, **{family: text[own] for family, text in texts.items()}, "record": records}
                 yield Chunk([*lines_of_columns(ids, 0, columns)], high)
 
+    def _blocks(self, table: Table, start: int) -> Iterator[Chunk]:
+        """Tables in blocks; the position is the number of ids up to the last block."""
+        blocks = blocks_of(table, self._source.collection.parts.newest_rows(table.query))
+        while some := list(islice(blocks, BLOCKS_AT_ONCE)):
+            end = 1 + (some[-1].number + 1) * table.size
+            if end > start:
+                yield Chunk([one.line(0) for one in some], end)
+
     def _others(self, start: int) -> Iterator[Chunk]:
         """Tags and the most common formulas as one document each, and pictures."""
         collection = self._source.collection
@@ -361,69 +328,7 @@ class Loader:
         )
 
 
-def lines_of_threads(
-    batch: Threads, packed: Sequence[bytes], families: Mapping[str, Family], weights: npt.NDArray[Any], generation: int
-) -> Iterator[bytes]:
-    """Yield threads as actions of a bulk request."""
-    first = np.append(batch.starts, batch.ends[-1:])
-    columns: dict[str, Sequence[Any]] = {"id": batch.post_ids[batch.starts].tolist()}
-    for family, rows in batch.terms.items():
-        columns[family] = render_terms(rows, first, weights, families[family].mean, families[family].scale)
-    columns |= _years(batch)
-    columns["record"] = [binary(one) for one in packed]
-    return iter(lines_of_columns(columns["id"], generation, columns))
-
-
-def _years(batch: Threads) -> dict[str, list[list[int]]]:
-    """Return the distinct years of the posts of each thread, by kind and acceptance."""
-    found: dict[str, list[list[int]]] = {}
-    for kind in ("question", "answer"):
-        for only_accepted in (False, True):
-            own = found.setdefault(year_field(kind, only_accepted), [])
-            for start, end in zip(batch.starts.tolist(), batch.ends.tolist(), strict=True):
-                posts = slice(start, start + 1) if kind == "question" else slice(start + 1, end)
-                years = batch.years[posts][batch.accepted[posts]] if only_accepted else batch.years[posts]
-                own.append(sorted(set(years.tolist())))
-    return found
-
-
-def place_posts(posts: Sequence[Any], sizes: Sequence[int]) -> Iterator[PlacedPost]:
-    """Yield posts with the title of their thread and their position; `sizes` are the numbers of posts of threads, the question first."""
-    left = iter(posts)
-    for size in sizes:
-        title = ""
-        for position, rows in enumerate(islice(left, size)):
-            title = rows.post[12] if not position else title
-            yield PlacedPost(rows, title, position)
-
-
-def image_line(name: str, number: int, data: bytes, generation: int) -> bytes:
-    """Return the document of a picture; numbers are those of a stream, so that no two pictures should have the same."""
-    return line(
-        image_key(name), generation, {"table": "images", "block": number, "data": binary(cbor2.dumps([name, data]))}
-    )
-
-
-def single_line(key: str, rows: Sequence[Any], generation: int) -> bytes:
-    """Return the document of a short table."""
-    return line(key, generation, {"table": key, "data": binary(cbor2.dumps(rows))})
-
-
-def file_lines(name: str, content: bytes) -> Iterator[bytes]:
-    """Yield a file in blocks."""
-    for number, at in enumerate(range(0, max(1, len(content)), FILE_BLOCK)):
-        yield line(file_key(name, number), 0, {"table": "file", "data": binary(content[at : at + FILE_BLOCK])})
-
-
 def _npy(values: npt.NDArray[Any]) -> bytes:
     out = BytesIO()
     np.save(out, values)
     return out.getvalue()
-
-
-def _chunks_of_blocks(blocks: Iterator[Block], start: int) -> Iterator[Chunk]:
-    """Yield blocks together; the position is the number of ids up to the last one."""
-    while some := list(islice(blocks, BLOCKS_AT_ONCE)):
-        end = 1 + (some[-1].number + 1) * some[-1].table.size
-        if end > start:
-            yield Chunk([one.line(0) for one in some], end)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from base64 import b64encode
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -67,13 +68,17 @@ class Place:
         return int(str(rows[0]["index"]).rpartition("-")[2]) if rows else None
 
     def create(self, build: int, shards: Mapping[Kind, int], scales: Mapping[Kind, Mapping[str, int]]) -> None:
-        """Make the indexes of a build."""
-        for kind in KINDS:
+        """Make the indexes of a build, all at once."""
+
+        def make(kind: Kind) -> None:
             body = {
                 "settings": settings(shards.get(kind, 1), scales.get(kind, {})),
                 "mappings": mapping(kind, {"porism": self.name, "build": build}),
             }
-            self.cluster.request("PUT", f"/{self.index(kind, build)}", body)
+            self._make_index(self.index(kind, build), body)
+
+        with ThreadPoolExecutor(len(KINDS)) as executor:
+            list(executor.map(make, KINDS))
 
     def finish(self, build: int) -> None:
         """Make what was loaded visible to searches, in one segment, with a copy on another node where there is one."""
@@ -103,11 +108,15 @@ class Place:
         body = {"settings": {"auto_expand_replicas": "0-1"}, "mappings": STATE_MAPPING}
         rows = self.cluster.request("GET", f"/_cat/indices/{self.state}*", params={"format": "json", "h": "index"})
         if not any(one["index"] == self.state for one in rows):
-            try:
-                self.cluster.request("PUT", f"/{self.state}", body)
-            except PorismError as error:
-                if "already" not in str(error):  # another process made it at the same time
-                    raise
+            self._make_index(self.state, body)
+
+    def _make_index(self, name: str, body: Mapping[str, Any]) -> None:
+        """Make an index, unless it is there: a request is repeated if its answer was lost, and two processes may send one."""
+        try:
+            self.cluster.request("PUT", f"/{name}", body)
+        except PorismError as error:
+            if "already" not in str(error):
+                raise
 
     def get_state(self, key: str) -> Stored | None:
         """Return a document of the state."""

@@ -9,12 +9,12 @@ from typing import Any, NamedTuple
 import cbor2
 import numpy as np
 
-from porism.analysis.words import WORD, stems_of
 from porism.corpus.content import batched
 from porism.corpus.store.collection import COMMENT, POST, Collection
 from porism.corpus.store.parts import CHUNK
 from porism.store.opensearch.rendering import binary, line
 from porism.text.segment import Text
+from porism.text.words import WORD, stems_of
 
 Row = Sequence[Any]
 # The rows that belong to a post, by table; of formulas with their LaTeX, so that no expressions are read for them.
@@ -45,7 +45,8 @@ class PostRows(NamedTuple):
     @classmethod
     def unpack(cls, data: bytes, formulas: bytes = b"") -> PostRows:
         """Return the rows of bytes."""
-        return cls(*cbor2.loads(data), cbor2.loads(formulas) if formulas else ())
+        post, comments, links, votes = cbor2.loads(data)
+        return cls(post, comments, links, votes, cbor2.loads(formulas) if formulas else ())
 
 
 def read_posts(collection: Collection, ids: Sequence[int]) -> dict[int, PostRows]:

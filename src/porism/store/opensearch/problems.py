@@ -52,47 +52,94 @@ class Answer(NamedTuple):
 
 # The first line that fits counts. {name} is the collection, {address} its address, {user} who asked, {index} the missing index, {reason} the node's own words.
 ANSWERS = (
-    Answer(401, "", "the cluster refuses {user}", "set " + USER + " and the password to those of a user of the cluster"),
+    Answer(
+        401, "", "the cluster refuses {user}", "set " + USER + " and the password to those of a user of the cluster"
+    ),
     *(
         Answer(
-            status, "cluster_block", "the cluster allows no changes: {reason}",
+            status,
+            "cluster_block",
+            "the cluster allows no changes: {reason}",
             "free disk space of its nodes, then remove the write block of the index",
         )
         for status in (403, 429)
     ),
     Answer(
-        403, "", "{user} may not do this: {reason}",
+        403,
+        "",
+        "{user} may not do this: {reason}",
         "give the user the role of deploy/cluster/role.json for the indexes {name}-*",
     ),
     Answer(
-        404, "index_not_found", "the cluster has no collection {name}: {index} is missing",
-        "copy one there: porism store copy FOLDER {address}; or correct the name", Missing,
+        404,
+        "index_not_found",
+        "the cluster has no collection {name}: {index} is missing",
+        "copy one there: porism store copy FOLDER {address}; or correct the name",
+        Missing,
     ),
     Answer(409, "", "somebody else has changed the collection: {reason}", "try again", Conflict),
-    Answer(404, "repository_missing", "there is no snapshot repository: {reason}", "register the repository first", Missing),
-    Answer(404, "snapshot_missing", "there is no such snapshot: {reason}", "list them: porism store snapshot {address}", Missing),
-    Answer(404, "", "the cluster has no such thing: {reason}", "look whether somebody removed it, then try again", Missing),
     Answer(
-        500, "repository", "the snapshot repository cannot be used: {reason}",
+        404, "repository_missing", "there is no snapshot repository: {reason}", "register the repository first", Missing
+    ),
+    Answer(
+        404,
+        "snapshot_missing",
+        "there is no such snapshot: {reason}",
+        "list them: porism store snapshot {address}",
+        Missing,
+    ),
+    Answer(
+        404, "", "the cluster has no such thing: {reason}", "look whether somebody removed it, then try again", Missing
+    ),
+    Answer(
+        500,
+        "repository",
+        "the snapshot repository cannot be used: {reason}",
         "allow its folder in path.repo of opensearch.yml on every node",
     ),
     Answer(
-        429, "", "the cluster has more work than it takes: {reason}", "try again later, or add nodes", StoreUnavailable,
+        429,
+        "",
+        "the cluster has more work than it takes: {reason}",
+        "try again later, or add nodes",
+        StoreUnavailable,
     ),
     Answer(
-        503, "search_phase_execution|no_shard_available|unavailable_shards",
+        503,
+        "search_phase_execution|no_shard_available|unavailable_shards",
         "parts of the collection are missing (the cluster is red)",
         "start the nodes that are down; if they are lost, restore a snapshot or copy the collection again",
         StoreUnavailable,
     ),
     Answer(
-        503, "cluster_manager_not_discovered", "the nodes of the cluster have not elected a manager",
-        "start the other nodes: more than half of those that can be manager must run", StoreUnavailable,
+        503,
+        "cluster_manager_not_discovered",
+        "the nodes of the cluster have not elected a manager",
+        "start the other nodes: more than half of those that can be manager must run",
+        StoreUnavailable,
     ),
-    Answer(502, "", "the proxy before the cluster reaches no node", "start the nodes, or correct the proxy", StoreUnavailable),
-    Answer(504, "", "the proxy before the cluster got no answer in time", "look at the nodes, then try again", StoreUnavailable),
-    Answer(503, "", "the cluster cannot answer now: {reason}", "look at the health of the cluster, then try again", StoreUnavailable),
-)  # fmt: skip
+    Answer(
+        502,
+        "",
+        "the proxy before the cluster reaches no node",
+        "start the nodes, or correct the proxy",
+        StoreUnavailable,
+    ),
+    Answer(
+        504,
+        "",
+        "the proxy before the cluster got no answer in time",
+        "look at the nodes, then try again",
+        StoreUnavailable,
+    ),
+    Answer(
+        503,
+        "",
+        "the cluster cannot answer now: {reason}",
+        "look at the health of the cluster, then try again",
+        StoreUnavailable,
+    ),
+)
 
 
 def explain(error: TransportError, address: ClusterAddress, user: object, path: str = "") -> PorismError:

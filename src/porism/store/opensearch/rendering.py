@@ -6,6 +6,7 @@ similarity of its family makes BM25 of it, with the exact length of the document
 
 from __future__ import annotations
 
+import itertools
 import json
 from base64 import b64encode
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,8 +41,18 @@ def _put_number(value: Any, out: Any, at: int) -> int:
 
 @compiled
 def _render(
-    starts: Any, ends: Any, keys: Any, fields: Any, counts: Any, first: Any, weights: Any, factors: Any, scale: float, out: Any, out_ends: Any
-) -> None:  # fmt: skip
+    starts: Any,
+    ends: Any,
+    keys: Any,
+    fields: Any,
+    counts: Any,
+    first: Any,
+    weights: Any,
+    factors: Any,
+    scale: float,
+    out: Any,
+    out_ends: Any,
+) -> None:
     """Write the terms of each document. Document d has the posts from first[d] to first[d + 1], whose entries follow each other."""
     at = 0
     for document in range(len(first) - 1):
@@ -75,7 +86,7 @@ def render_terms(rows: TermRows, first: Ints, weights: Floats, mean_length: floa
     _render(*rows[:5], first, weights, np.maximum(factors, 1e-9), float(scale), out, ends)
     text = out[: int(ends[-1])].tobytes().decode("ascii")
     bounds = [0, *ends.tolist()]
-    return [text[start : max(start, end - 1)] for start, end in zip(bounds, bounds[1:], strict=False)]
+    return [text[start : max(start, end - 1)] for start, end in itertools.pairwise(bounds)]
 
 
 def binary(data: bytes) -> str:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from porism.analysis.schema import FIELDS, FORMULA, TAG_FAMILY, View
-from porism.analysis.words import WORD, stem
 from porism.errors import PorismError
 from porism.store.embedded.terms.embedded import merge_terms
 from porism.store.opensearch.generation import Generation
 from porism.store.opensearch.schema import WEIGHTING, WINDOW, Kind, year_field
 from porism.store.records import NO_HITS, UNKNOWN, Filter, Hits, Ints, Term, TermQuery, TextQuery
 from porism.store.weighting import BM25, lucene_idf
+from porism.text.words import WORD, stem
 
 MOST_CLAUSES = 1000  # of a query; a node takes 1,024
 DRIFT = 1e-3  # of the mean length since the build, from which on frequencies no longer give scores

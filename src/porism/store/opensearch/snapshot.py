@@ -22,7 +22,7 @@ from porism.store.opensearch.files import table_folder
 from porism.store.opensearch.generation import Generation
 from porism.store.opensearch.packing import FormulaRecord, unpack_formula, unpack_formulas, unpack_threads
 from porism.store.opensearch.posts import unpack_parts
-from porism.store.opensearch.schema import WINDOW
+from porism.store.opensearch.schema import WINDOW, Kind
 from porism.store.opensearch.searching import Request, is_pushed, lengths, term_request, text_request
 from porism.store.opensearch.tables import Tables
 from porism.store.protocols import Learned, Option, StoreInfo
@@ -163,7 +163,7 @@ class ClusterSnapshot:
     def search(self, searches: Sequence[Search], *, seconds: float | None = None) -> list[Hits]:
         """Answer several searches in one request. Where the scores of the cluster are not those of a query, they are computed from records."""
         requests = [self._request(search) for search in searches]
-        wanted = [(self.generation.index(one.kind), one.body) for one in requests if one is not None]
+        wanted = [(self.generation.index_name(one.kind), one.body) for one in requests if one is not None]
         only = "hits.hits.sort,hits.total"
         answers = iter(self.generation.place.cluster.msearch(wanted, only=only) if wanted else ())
         return [NO_HITS if one is None else one.hits(next(answers)) for one in requests]
@@ -172,11 +172,11 @@ class ClusterSnapshot:
         if isinstance(search, TextQuery):
             return text_request(self.generation, search, self._owners)
         if not isinstance(search, TermQuery):
-            self._refuse("vectors", "vectors of a model")
+            raise self._refusal("vectors", "vectors of a model")
         if search.view.unit in ("question", "answer"):
-            self._refuse("units", "searches over questions and answers")
+            raise self._refusal("units", "searches over questions and answers")
         if not isinstance(search.weighting, BM25):
-            self._refuse("weightings", "weightings other than BM25")
+            raise self._refusal("weightings", "weightings other than BM25")
         if is_pushed(self.generation, search):
             return term_request(self.generation, search, search.k)
         whole = all(search.view.vector(FIELDS))
@@ -185,10 +185,10 @@ class ClusterSnapshot:
             return None
         return request._replace(hits=lambda answer: self._exact(search, request.hits(answer), answer))
 
-    def _refuse(self, option: Option, what: str) -> None:
-        """Refuse what the store does not declare."""
+    def _refusal(self, option: Option, what: str) -> PorismError:
+        """Return the error of what the store does not declare."""
         fix = f"use a store whose options include {option!r}"
-        raise PorismError(f"has no {what}", where=self.info.address, fix=fix)
+        return PorismError(f"has no {what}", where=self.info.address, fix=fix)
 
     def _exact(self, search: TermQuery, found: Hits, answer: Any) -> Hits:
         """Return hits with exact scores. A view that leaves fields out needs all threads with its terms."""
@@ -207,18 +207,29 @@ class ClusterSnapshot:
             found += [row[0] for row in rows if row[1] and row[1].casefold() == author.casefold()]
         return [number for number in found if number < MOST_NUMBER]
 
+    def _records(self, kind: Kind, numbers: Ints) -> list[bytes]:
+        """Return the records of threads or formulas."""
+        wanted = numbers.tolist()
+        found = self._documents.read(self.generation, kind, wanted, ("record",))
+        missing = [number for number in wanted if number not in found]
+        if missing:
+            raise self._damage(f"the record of {missing[0]} is missing in the {kind}")
+        return [found[number]["record"][0] for number in wanted]
+
+    def _damage(self, fact: str) -> DamageError:
+        fix = f"copy the collection again: porism store copy FOLDER {self.info.address}"
+        return DamageError(f"is damaged: {fact}", where=self.info.address, fix=fix)
+
     @limited
     def threads(
         self, numbers: Ints, families: Collection[str], vectors: Collection[str] = (), *, seconds: float | None = None
     ) -> Threads:
         """Return threads by the ids of their questions."""
-        wanted = numbers.tolist()
-        found = self._documents.read(self.generation, "threads", wanted, ("record",))
         own = [one for one in vectors if one in self.learned.vectors]
-        records = [found[number]["record"][0] for number in wanted]
+        records = self._records("threads", numbers)
         batch = unpack_threads(numbers, records, families, own, self._lookup)
         if batch is None:
-            raise DamageError("is damaged: a record cannot be read", where=self.info.address, fix="copy it again")
+            raise self._damage("a record of a thread cannot be read")
         if len(self._places) > MOST_PLACES:
             self._places = {}
         threads = np.repeat(numbers, batch.ends - batch.starts)
@@ -228,11 +239,9 @@ class ClusterSnapshot:
     @limited
     def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
         """Return formulas by their visual ids."""
-        wanted = numbers.tolist()
-        found = self._documents.read(self.generation, "formulas", wanted, ("record",))
-        records = {number: fields["record"][0] for number, fields in found.items()}
-        own = ClusterRecords(self.generation.tables, records)
-        return unpack_formulas(numbers, [records[number] for number in wanted], own)
+        records = self._records("formulas", numbers)
+        own = ClusterRecords(self.generation.tables, dict(zip(numbers.tolist(), records, strict=True)))
+        return unpack_formulas(numbers, records, own)
 
     @limited
     def posts(self, ids: Sequence[int], parts: Sequence[str] = (), *, seconds: float | None = None) -> StoredPosts:
@@ -242,7 +251,7 @@ class ClusterSnapshot:
         others = {one.post.thread_id for one in posts.values()} - posts.keys()
         if others:
             posts |= self.content.read_posts(sorted(others), parts=bool(parts))
-        self.content.check_found({number: None for number in posts}, ids, "post")
+        self.content.check_found(dict.fromkeys(posts), ids, "post")
         found = []
         for number in ids:
             post, question = posts[number].post, posts[posts[number].post.thread_id].post

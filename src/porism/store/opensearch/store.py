@@ -11,19 +11,21 @@ from porism.integrity import StoredFile, Verification
 from porism.progress import Progress, Silent
 from porism.store.embedded.build import build_index
 from porism.store.opensearch.address import ClusterAddress
-from porism.store.opensearch.cache import Documents, new_caches
+from porism.store.opensearch.cache import Documents
 from porism.store.opensearch.connection import Cluster
 from porism.store.opensearch.generation import Generation
 from porism.store.opensearch.lease import Lease
-from porism.store.opensearch.load import Loader, Source
+from porism.store.opensearch.load import Loader
 from porism.store.opensearch.manifest import StoreManifest
 from porism.store.opensearch.places import Place
 from porism.store.opensearch.restore import write_collection
 from porism.store.opensearch.snapshot import ClusterSnapshot
+from porism.store.opensearch.source import Source
 from porism.store.opensearch.writer import ClusterWriter
 from porism.store.protocols import StoreStatus
 
 MOST_CHANGED = 0.5  # of the threads of a collection that commits may change before it is built anew
+RANKING_WAIT = 60.0  # seconds
 MOST_COMMITS = 1000  # that a new reader has to read
 
 
@@ -32,7 +34,7 @@ class ClusterStore:
 
     def __init__(self, place: Place) -> None:
         self.place = place
-        self._documents = Documents(new_caches())
+        self._documents = Documents()
         self._generation: Generation | None = None
 
     @classmethod
@@ -82,21 +84,22 @@ class ClusterStore:
         return []
 
     def verify(self, progress: Progress | None = None) -> list[Verification]:
-        """Return nothing yet."""
-        return []
+        """Read all records and files, and count the documents."""
+        from porism.store.opensearch.verify import verify_collection
+
+        return [verify_collection(self.snapshot(), progress)]
 
     def writer(self, source: str = "update", wait: float = 0.0) -> ClusterWriter:
         """Return a writer."""
         return ClusterWriter(self, source, wait)
 
     def record_ranking(self, text: str) -> None:
-        """Store the factors of ranking that the collection chose."""
-        stored = self.place.stored_manifest()
-        if stored.manifest.ranking == text:
-            return
-        after = replace(stored.manifest, ranking=text, generation=stored.manifest.generation + 1)
-        if not self.place.put_manifest(after, stored):
-            self.record_ranking(text)
+        """Store the factors of ranking that the collection chose. A writer that is at work ends its commit first."""
+        with Lease(self.place).held(RANKING_WAIT):
+            stored = self.place.stored_manifest()
+            if stored.manifest.ranking != text:
+                after = replace(stored.manifest, ranking=text, generation=stored.manifest.generation + 1)
+                self.place.put_manifest(after, stored)
 
     def maintain(self, everything: bool = False, progress: Progress | None = None) -> bool:
         """Build the collection anew after many changes, or if everything is asked for: its terms are then normalised by the present mean lengths,
@@ -115,16 +118,10 @@ def needs_build(manifest: StoreManifest) -> bool:
 
 def rebuild(store: ClusterStore, progress: Progress | None = None) -> None:
     """Build a collection anew from its content, as another build, which the aliases name then."""
-    lease = Lease(store.place)
-    lease.acquire(0.0)
-    try:
-        manifest = store.place.manifest()
-        with TemporaryDirectory(prefix="porism-rebuild-") as work:
-            folder = Path(work)
-            write_collection(store.snapshot().content, folder / "collection", progress)
-            with Collection.open(folder / "collection", "none") as collection:
-                build_index(collection, folder / "index", links=manifest.links, vectors=manifest.vectors)
-            source = Source.open(folder / "index", folder / "single")
-            Loader(store.place, source, progress or Silent(), name=manifest.name, before=manifest).load()
-    finally:
-        lease.release()
+    with Lease(store.place).held(0.0), TemporaryDirectory(prefix="porism-rebuild-") as work:
+        manifest, folder = store.place.manifest(), Path(work)
+        write_collection(store.snapshot().content, folder / "collection", progress)
+        with Collection.open(folder / "collection", "none") as collection:
+            build_index(collection, folder / "index", links=manifest.links, vectors=manifest.vectors)
+        source = Source.open(folder / "index", folder / "single")
+        Loader(store.place, source, progress or Silent(), name=manifest.name, before=manifest).load()

@@ -34,12 +34,12 @@ class Counted(NamedTuple):
     keys: Ints
     numbers: Ints
 
-    def look_up(self, keys: Ints) -> Ints:
+    def look_up(self, keys: npt.NDArray[Any]) -> Ints:
         """Return the number of each key, 0 for others."""
         if not len(self.keys):
             return np.zeros(len(keys), np.int64)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[at] == keys, self.numbers[at], 0)
+        return np.where(self.keys[at] == keys, self.numbers[at], 0).astype(np.int64)
 
     def plus(self, keys: Ints, numbers: Ints) -> Counted:
         """Return the sum with other numbers; keys of 0 are left out."""

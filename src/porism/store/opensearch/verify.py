@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -12,16 +13,20 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FAMILIES
 from porism.corpus.content import Content, batched
+from porism.errors import PorismError
+from porism.integrity import Damage, Verification
 from porism.progress import Progress, Silent
 from porism.store.embedded.segments.term_index import SegmentedTermIndex
 from porism.store.embedded.store import EmbeddedStore
 from porism.store.embedded.terms.dictionary import Hashes
 from porism.store.local import LocalSnapshot
+from porism.store.opensearch.files import read_files
 from porism.store.opensearch.snapshot import ClusterSnapshot
 from porism.store.opensearch.store import ClusterStore
 from porism.store.protocols import Snapshot
 
 AT_ONCE = 250
+AGAIN = "copy the collection again: porism store copy FOLDER {}"
 HashesOf = Callable[[str], Hashes]  # the hashes of the terms of a family, by code
 
 
@@ -44,6 +49,37 @@ def differences(address: str, source: str | Path, progress: Progress | None = No
         if digests[0] != digests[1]:
             found.append(f"the {name} have the digest {digests[0][:12]}, not {digests[1][:12]}")
     return found
+
+
+def verify_collection(snapshot: ClusterSnapshot, progress: Progress | None = None) -> Verification:
+    """Read the records of all threads and formulas and the files of the tables, and count the documents."""
+    report, address, manifest = progress or Silent(), snapshot.info.address, snapshot.generation.manifest
+    threads, formulas = list(snapshot.content.question_ids()), snapshot.generation.tables.symbols.visual_ids.tolist()
+    damages = []
+    for name, found, right in (
+        ("threads", len(threads), manifest.counts["thread"]),
+        ("formulas", len(formulas), manifest.counts["formula"]),
+        ("posts", sum(1 for _ in snapshot.content.posts()), manifest.facts["counts"]["posts"]),
+    ):
+        if found != right:
+            damages.append(Damage(name, f"are {found:,}, not {right:,}", AGAIN.format(address)))
+    with report.stage("records", len(threads) + len(formulas)) as advance:
+        for ids, read in ((threads, lambda some: snapshot.threads(some, FAMILIES)), (formulas, snapshot.formulas)):
+            for some in batched(ids, AT_ONCE):
+                try:
+                    read(np.array(some, np.int64))
+                except (PorismError, KeyError) as error:
+                    damages.append(
+                        Damage(f"records {some[0]} to {some[-1]}", f"cannot be read: {error}", AGAIN.format(address))
+                    )
+                advance(len(some))
+    with TemporaryDirectory(prefix="porism-verify-") as work:
+        try:
+            read_files(snapshot.generation.place, manifest, Path(work))
+        except PorismError as error:
+            damages.append(Damage("files", error.message, error.fix))
+    size = snapshot.generation.place.bytes(manifest.build)
+    return Verification(address, "collection in a cluster", len(manifest.files), size, tuple(damages))
 
 
 def _facts(copy: ClusterSnapshot, own: LocalSnapshot) -> list[str]:

@@ -26,7 +26,7 @@ from porism.store.opensearch.manifest import StoreManifest
 from porism.store.opensearch.places import Place, StoredManifest
 from porism.store.opensearch.rendering import binary, line
 from porism.store.opensearch.restore import write_collection
-from porism.store.opensearch.schema import KINDS, MANIFEST, commit_key
+from porism.store.opensearch.schema import KINDS, commit_key
 from porism.store.protocols import LogPosition
 
 if TYPE_CHECKING:

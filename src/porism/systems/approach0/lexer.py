@@ -29,11 +29,44 @@ class UnreadableFormula(PorismError):
 
 
 # Words that are functions without a backslash, as in `sin x`; longest first.
-BARE_WORDS = sorted([
-    "arccos", "arcsin", "arctan", "arg", "colon", "cos", "cosh", "cot", "coth", "csc", "deg", "det", "dim", "exp",
-    "gcd", "hom", "inf", "ker", "lcm", "lg", "ln", "log", "max", "min", "mod", "sec", "sgn", "sign", "sin", "sinh",
-    "sup", "tan", "tanh",
-], key=lambda word: (-len(word), word))  # fmt: skip
+BARE_WORDS = sorted(
+    [
+        "arccos",
+        "arcsin",
+        "arctan",
+        "arg",
+        "colon",
+        "cos",
+        "cosh",
+        "cot",
+        "coth",
+        "csc",
+        "deg",
+        "det",
+        "dim",
+        "exp",
+        "gcd",
+        "hom",
+        "inf",
+        "ker",
+        "lcm",
+        "lg",
+        "ln",
+        "log",
+        "max",
+        "min",
+        "mod",
+        "sec",
+        "sgn",
+        "sign",
+        "sin",
+        "sinh",
+        "sup",
+        "tan",
+        "tanh",
+    ],
+    key=lambda word: (-len(word), word),
+)
 MATRICES = ("array", "matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix", "cases")
 DISPLAYS = (
     "align", "alignat", "aligned", "alignedat", "equation", "eqnarray", "gather", "gathered", "multline", "split",

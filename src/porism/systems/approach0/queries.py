@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from porism.analysis.words import FORMULA
 from porism.records import Topic
 from porism.search.query import ReadQuery
 from porism.systems.approach0.lexer import UnreadableFormula, tokenize
@@ -17,6 +16,7 @@ from porism.systems.approach0.text_index import Analyser
 from porism.systems.topic_queries import HandQueries, query_formula, topic_of, topic_text
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
+from porism.text.words import FORMULA
 
 SHORTEST_FORMULA = 2  # characters of a formula of an automatic query: single symbols are in most posts
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from importlib import resources
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -18,6 +17,7 @@ from porism.systems.lexical.documents import martin_porter, nltk_porter, nltk_to
 from porism.systems.mathdowers.tuples import L8_SEARCH, TupleRules, math_tokens
 from porism.systems.topic_queries import presentation
 from porism.text.delimiters import math_spans
+from porism.text.words import STOPWORDS
 
 # A run of ASCII letters, digits and characters beyond ASCII, or a tuple between number signs without white space.
 _ENGINE_TOKEN = re.compile(r"#[^ \t\r\n#]*#|[A-Za-z0-9\x80-\U0010ffff][A-Za-z0-9#\x80-\U0010ffff]*")
@@ -149,8 +149,7 @@ def _write_words(content: Content, folder: Path) -> None:
 
 def _function_words() -> frozenset[str]:
     """Return the stop words of the default lists: those of Porism's index without content words, and more function words."""
-    own = resources.files("porism.analysis").joinpath("stopwords.txt").read_text("utf-8").split()
-    return frozenset((*OWN_STOP_WORDS, *_MORE_FUNCTION_WORDS, *own)) - frozenset(_CONTENT_WORDS)
+    return (STOPWORDS | {*OWN_STOP_WORDS, *_MORE_FUNCTION_WORDS}) - frozenset(_CONTENT_WORDS)
 
 
 Field = Literal["title", "question"]

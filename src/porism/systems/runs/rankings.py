@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from porism.corpus.content import Content
-from porism.corpus.post import Formula
 from porism.errors import PorismError
 from porism.evaluate.runs.run import Ranking
 from porism.records import Topic
@@ -38,10 +36,11 @@ def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> R
     if not topic.latex:
         raise PorismError("has no formula", fix="give topics of Task 2, or a table topic, latex")
     hits = retriever.search(topic_query(topic, 2), SPARE * k)
+    ids: list[int] = hits.ids.tolist()
     if isinstance(retriever, Pipeline) and retriever.names_instances:
-        places = retriever.instances(hits.ids.tolist())
+        places = retriever.instances(ids)
     else:
-        places = returnable_instances(content, hits.ids.tolist())
+        places = {visual: own[0] for visual, own in content.instances(ids, 1, returnable=True).items()}
     items: list[str] = []
     posts: list[str] = []
     scores: list[float] = []
@@ -51,14 +50,3 @@ def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> R
         posts.append(str(place.post_id) if place.post_id else "-")
         scores.append(hit.score)
     return Ranking(items, scores, posts)
-
-
-def returnable_instances(content: Content, visual_ids: Sequence[int]) -> dict[int, Formula]:
-    """Return the instance that represents each visual id in a run: the first in a question or an answer that may be returned."""
-    found = {visual: _first_returnable(content, own) for visual, own in content.instances(visual_ids).items()}
-    return {visual: formula for visual, formula in found.items() if formula is not None}
-
-
-def _first_returnable(content: Content, formulas: Iterable[Formula]) -> Formula | None:
-    listed = (one for one in formulas if one.kind != "comment" and content.is_listed(one))
-    return next((one for one in listed if one.issue not in ("d", "dv")), None)

@@ -21,7 +21,7 @@ from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import Mode
 from porism.search.generation.generate import AnswerBasis
 from porism.search.query import parse_part
-from porism.search.reading.parts import QueryPart, split_query
+from porism.text.typed.parts import QueryPart, split_query
 from porism.web.api.errors import BadRequest
 from porism.web.api.parameters import Parameter
 

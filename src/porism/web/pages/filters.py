@@ -15,7 +15,7 @@ from porism.search.display.page_math import page_math
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.readable import readable_latex
 from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment
-from porism.search.reading.parts import split_query
+from porism.text.typed.parts import split_query
 
 LINK_BYTES = 4_000_000  # of beginnings of links to formulas
 

@@ -21,23 +21,10 @@ from porism.text.sanitize import TAG
 # Files of people that would be documents, if there were a reader. Other files without a reader are counted together.
 UNREAD = frozenset(
     [
-        ".pdf",
-        ".doc",
-        ".docx",
-        ".odt",
-        ".rtf",
-        ".epub",
-        ".djvu",
-        ".ps",
-        ".pptx",
-        ".tm",
-        ".lyx",
-        ".typ",
-        ".adoc",
-        ".mw",
-        ".nb",
+        ".pdf", ".doc", ".docx", ".odt", ".rtf", ".epub", ".djvu", ".ps", ".pptx", ".tm", ".lyx", ".typ", ".adoc",
+        ".mw", ".nb",
     ]
-)
+)  # fmt: skip
 NOT_IN_A_TAG = re.compile(r"[^\w#+.-]+")
 
 
@@ -114,8 +101,7 @@ def printable(path: Path) -> str:
 class Folder:
     """A folder of documents. Post ids are 1, 2, 3, ... in the order of files and sections.
 
-    `only` limits it to some files and folders inside, by their relative paths.
-    """
+    `only` limits it to some files and folders inside, by their relative paths."""
 
     kind = "folder"
     official = False

@@ -1,8 +1,7 @@
 """Pictures of documents: files of the folder that a document shows are kept with the collection, under the digest of their content.
 
 Only files inside the folder are read, without following symbolic links, and only pictures by their content: PNG, JPEG, GIF, WebP, and SVG
-without scripts and without references to other files.
-"""
+without scripts and without references to other files."""
 
 from __future__ import annotations
 

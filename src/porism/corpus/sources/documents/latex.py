@@ -32,17 +32,9 @@ QUOTES = {
 }
 # Environments of layout; their names are not headings.
 SILENT = {
-    "center",
-    "figure",
-    "table",
-    "flushleft",
-    "flushright",
-    "minipage",
-    "document",
-    "titlepage",
-    "thebibliography",
+    "center", "figure", "table", "flushleft", "flushright", "minipage", "document", "titlepage", "thebibliography",
     "tabular",
-}
+}  # fmt: skip
 ENVIRONMENT = re.compile(r"\\(begin|end)\s*+\{([A-Za-z]+)\*?\}(?:\[([^\]]{0,500})\])?")
 SIGNS = (("---", "—"), ("--", "–"), ("``", "“"), ("''", "”"), ("~", "\u00a0"))
 SIGNS_BY_NAME = {**LETTERS, "ldots": "…", "dots": "…"}

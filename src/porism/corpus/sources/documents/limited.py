@@ -1,7 +1,6 @@
 """Read documents in another process, whose processor time and memory are limited.
 
-Documents are of any origin, and the libraries that read them promise no bounds: a headline of 4 KB kept orgparse busy for minutes.
-"""
+Documents are of any origin, and the libraries that read them promise no bounds: a headline of 4 KB kept orgparse busy for minutes."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """reStructuredText as HTML with formulas in official spans: the only module that uses docutils.
 
-Nothing outside of the document is read: file insertion, raw output, configuration files and embedded pictures are switched off.
-"""
+Nothing outside of the document is read: file insertion, raw output, configuration files and embedded pictures are switched off."""
 
 from __future__ import annotations
 

@@ -148,8 +148,7 @@ def build_formula_index(
     part: FormulaPart | None = None,
 ) -> Manifest:
     """Index all distinct formulas of a collection, or a part of them, into a new directory. `progress` is called with the number of
-    formulas of each block. The term codes of the expressions are written to the folder `codes`, for the index of posts.
-    """
+    formulas of each block. The term codes of the expressions are written to the folder `codes`, for the index of posts."""
     if part is None:
         part = FormulaPart(np.fromiter(collection.returnable_visuals(), np.int64), 1)
     with atomic_directory(directory) as work, workers(worth(jobs, len(part.visuals) < SMALL)) as pool:

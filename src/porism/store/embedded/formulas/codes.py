@@ -2,8 +2,7 @@
 
 Two tables. `forms` stays in the index: for each expression the hash of its canonical form, whatever its variables are called, and the codes of
 its sub-expressions, by which snippets find the formulas that match. The other codes are needed only until the posts are written. Codes are
-ids of the formula index's dictionaries.
-"""
+ids of the formula index's dictionaries."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """Write the tuples of layout trees that are arrays, as `mathtuples` writes those of nodes. Compiled.
 
-Characters are numbers here: 40 and 41 are round brackets, 91 and 93 square ones, 123 and 125 braces, 44 is a comma.
-"""
+Characters are numbers here: 40 and 41 are round brackets, 91 and 93 square ones, 123 and 125 braces, 44 is a comma."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
 """The layout trees of many packed formulas at once: their tuples as hashes, and their nodes in reading order.
 
-This is `mathtuples` and `flat_layout` over arrays. No node and no token becomes a Python object, which is ten times as fast.
-"""
+This is `mathtuples` and `flat_layout` over arrays. No node and no token becomes a Python object, which is ten times as fast."""
 
 from __future__ import annotations
 

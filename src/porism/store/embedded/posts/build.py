@@ -148,8 +148,7 @@ SMALL = 1_000  # fewer threads are read in one process, before others would have
 class PostsWriter(OpenFiles):
     """Write the records of threads and the attributes of posts into a directory; use it in a `with` statement, then call `finish`.
 
-    The folder `rows` gets the same rows by family, which posting lists and vectors are made from. No reader of the index needs it.
-    """
+    The folder `rows` gets the same rows by family, which posting lists and vectors are made from. No reader of the index needs it."""
 
     def __init__(self, directory: Path, rows: Path) -> None:
         super().__init__()

@@ -43,8 +43,7 @@ class DeletedThreads(NamedTuple):
 class EmbeddedPosts:
     """An opened index of posts. `terms` is its TermIndex; the object itself is its DocumentStore. Safe for concurrent use.
 
-    Deleted threads count in no statistics and are found by no search. Their rows remain.
-    """
+    Deleted threads count in no statistics and are found by no search. Their rows remain."""
 
     def __init__(self, directory: Path, *, vectors: bool = True, deleted: DeletedThreads | None = None) -> None:
         self.directory = directory

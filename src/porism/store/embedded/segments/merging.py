@@ -2,8 +2,7 @@
 
 Merging reads without the lock of the writer and takes it only to commit, so that updates go on meanwhile. What was deleted in the meantime is
 deleted from the result. A merge of all segments writes the collection into one file and learns vectors, concepts and vocabulary anew: it
-equals a build from scratch.
-"""
+equals a build from scratch."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ GROWTH = 2  # a segment is merged with the later ones when they have more than 1
 def merge_start(sizes: Sequence[int], parts: int) -> int | None:
     """Return the first segment to merge with all later ones, given the number of threads of each; None if no merge is due.
 
-    The first segment, which is large, is merged only by request. Each thread is merged about log2(n) times.
-    """
+    The first segment, which is large, is merged only by request. Each thread is merged about log2(n) times."""
     if len(sizes) < MOST_SEGMENTS and parts < MOST_PARTS:
         return None
     if len(sizes) < 3:

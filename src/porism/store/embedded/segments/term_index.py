@@ -4,6 +4,7 @@ those of a single segment."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,8 +22,8 @@ from porism.store.embedded.terms.embedded import (
     group_terms,
     merge_terms,
 )
-from porism.store.records import UNKNOWN, Filter, Hits, Term, TermStatistics
-from porism.store.weighting import BM25, BM25Plus, ViewCounts, Weighting
+from porism.store.records import NO_HITS, UNKNOWN, Hits, Term, TermQuery, TermStatistics
+from porism.store.weighting import BM25, BM25Plus, ViewCounts
 
 Ints = npt.NDArray[np.int64]
 
@@ -210,33 +211,25 @@ class SegmentedTermIndex:
             values[own != UNKNOWN] = segment.numbers(family, own[own != UNKNOWN])
         return values
 
-    def search(
-        self,
-        terms: Sequence[Term],
-        view: View,
-        weighting: Weighting,
-        k: int,
-        *,
-        allow: Filter | None = None,
-        required: Sequence[Term] = (),
-    ) -> Hits:
+    def search(self, query: TermQuery) -> Hits:
         """Return the k best documents of all segments."""
-        if k < 1 or not terms:
-            return Hits(np.empty(0, np.int64), np.empty(0))
-        merged = merge_terms(terms)
-        totals = self._totals(merged, view, weighting)
+        if query.k < 1 or not query.terms:
+            return NO_HITS
+        query = replace(query, terms=merge_terms(query.terms))
+        totals = self._totals(query)
         rows, scores = [np.empty(0, np.int64)], [np.empty(0)]
         for number, segment in enumerate(self._segments):
-            found = segment.search(merged, view, weighting, k, allow=allow, required=required, totals=totals)
-            rows.append(self._rows(view.unit).number(number, found.numbers))
+            found = segment.search(query, totals)
+            rows.append(self._rows(query.view.unit).number(number, found.numbers))
             scores.append(found.scores)
         all_rows, all_scores = np.concatenate(rows), np.concatenate(scores)
-        best = np.lexsort((all_rows, -all_scores))[:k]
+        best = np.lexsort((all_rows, -all_scores))[: query.k]
         return Hits(all_rows[best], all_scores[best])
 
-    def _totals(self, terms: Sequence[Term], view: View, weighting: Weighting) -> QueryTotals:
+    def _totals(self, query: TermQuery) -> QueryTotals:
+        terms, view = query.terms, query.view
         occurrences = np.zeros(len(terms))
-        if not isinstance(weighting, (BM25, BM25Plus)):  # those do not read it
+        if not isinstance(query.weighting, (BM25, BM25Plus)):  # those do not read it
             occurrences += [sum(segment.occurrences(term, view) for segment in self._segments) for term in terms]
         views = {family: self.count(family, view) for family in {term.family for term in terms}}
         groups = group_terms(terms)

@@ -1,8 +1,7 @@
 """Change an index: put and delete posts, then commit. Each commit adds one small segment; what is there stays as it is.
 
 The manifest of the index is the commit point. It names the segments, their deletions and the collection, and is replaced atomically, so a
-reader sees all of a commit or nothing of it. What a writer that died has left is removed by the next one.
-"""
+reader sees all of a commit or nothing of it. What a writer that died has left is removed by the next one."""
 
 from __future__ import annotations
 
@@ -139,8 +138,7 @@ class IndexWriter(PendingChanges):
     def commit(self, position: LogPosition | None = None) -> Delta:
         """Make the changes visible to readers that open the index from now on; return what changed.
 
-        `position` is the last record of a change log that the changes come from. It is stored with them, so that no record is applied twice.
-        """
+        `position` is the last record of a change log that the changes come from. It is stored with them, so that no record is applied twice."""
         changes, self.changes = self.changes, Changes()
         manifest = self._manifest if position is None else self._manifest.at_position(position)
         with open_collection_of(self.index, manifest) as collection:

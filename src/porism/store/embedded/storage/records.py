@@ -4,8 +4,7 @@ A record starts with two integers for each family: the size of its section in by
 has for each post the number of its groups, then the groups. The entries of a group have one field and codes of one width, and either a count
 of 1 each or counts of their own. A group is: entries << 6 | field << 2 | wide << 1 | counted; the counts, a byte each; and the codes, 2 bytes
 each, or 4 if they are wide. Codes are given in the order of first appearance, so that frequent terms are not wide. That takes about 2.3 bytes
-an entry instead of the 5 of arrays, and is decoded without branches. Integers are those of `porism.store.embedded.storage.rows`. Compiled.
-"""
+an entry instead of the 5 of arrays, and is decoded without branches. Integers are those of `porism.store.embedded.storage.rows`. Compiled."""
 
 from __future__ import annotations
 
@@ -204,8 +203,7 @@ def _read_sections(
 ) -> bool:  # fmt: skip
     """Decode the section of each thread at `places` (`sizes`: its number of posts) to the positions from `size` up to `most`.
 
-    Return whether the sections are intact. Damaged bytes never lead outside of the arrays.
-    """
+    Return whether the sections are intact. Damaged bytes never lead outside of the arrays."""
     post = 0
     for thread in range(len(places)):
         at = places[thread]

@@ -1,8 +1,7 @@
 """Terms of documents on disk. The row of a document is a list of entries: a term code, and a cell that packs a field and a raw count.
 
 Rows are the forward index, the counterpart of the posting lists, which are made from them; so are vectors. The files are temporary: an index keeps
-the rows of posts as records (`porism.store.embedded.storage.records`).
-"""
+the rows of posts as records (`porism.store.embedded.storage.records`)."""
 
 from __future__ import annotations
 

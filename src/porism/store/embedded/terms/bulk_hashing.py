@@ -1,8 +1,7 @@
 """XXH3 (64 bits) of many texts at once, after the specification of xxHash (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
 
 The terms of paths and sub-expressions are numbers in hexadecimal digits, those of layouts texts of any width that compiled code writes. Hashed
-here they need not become Python strings first. The hashes are those of `porism.store.embedded.terms.dictionary.hash_terms`.
-"""
+here they need not become Python strings first. The hashes are those of `porism.store.embedded.terms.dictionary.hash_terms`."""
 
 from __future__ import annotations
 
@@ -27,47 +26,26 @@ _SECRET = np.frombuffer(
 ).astype(np.uint64)
 _PRIME = np.uint64(0x9E3779B185EBCA87)
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
-_SHORT, _LONG = 16, 32  # widths up to which the two formulas below hold
-_LEAST = 9
 _LONGEST = 128  # width up to which `hash_texts` needs no library
 
 
 def hash_hexadecimal(rows: npt.NDArray[np.uint8]) -> Hashes:
-    """Return the hashes of rows of bytes, each written in hexadecimal digits. A row has 5 to 16 bytes. No hash is 0."""
+    """Return the hashes of rows of bytes, each written in hexadecimal digits. No hash is 0."""
     digits = np.empty((len(rows), 2 * rows.shape[1]), np.uint8)
     digits[:, 0::2] = _HEX[rows >> 4]
     digits[:, 1::2] = _HEX[rows & 15]
-    return hash_rows(digits)
-
-
-def hash_rows(rows: npt.NDArray[np.uint8]) -> Hashes:
-    """Return the hashes of texts of equal width, 9 to 32 bytes, one in each row. 0 marks an empty slot of a table, so no hash is 0."""
-    width = rows.shape[1]
-    assert _LEAST <= width <= _LONG
-    out = np.empty(len(rows), np.uint64)
-    if width <= _SHORT:
-        _hash_short(_words(rows, 0), _words(rows, width - 8), width, _SECRET, out)
-    else:
-        first, last = (0, 8), (width - 16, width - 8)
-        words = [_words(rows, at) for at in (*first, *last)]
-        _hash_long(words[0], words[1], words[2], words[3], width, _SECRET, out)
-    out[out == 0] = 1
-    return out
+    return hash_texts(digits.reshape(-1), np.arange(1, len(rows) + 1) * digits.shape[1])
 
 
 def hash_texts(data: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> Hashes:
-    """Return the hashes of texts of any width from 4 bytes on, given one after another and where each ends. No hash is 0."""
+    """Return the hashes of texts of any width from 4 bytes on, given one after another and where each ends. 0 marks an empty slot of a
+    table, so no hash is 0."""
     out = np.empty(len(ends), np.uint64)
     _hash_texts(data, ends, _SECRET, out)
     for at in np.flatnonzero(np.diff(ends, prepend=0) > _LONGEST).tolist():
         out[at] = xxh3_64_intdigest(data[ends[at - 1] if at else 0 : ends[at]].tobytes())
     out[out == 0] = 1
     return out
-
-
-def _words(rows: npt.NDArray[np.uint8], at: int) -> Hashes:
-    """Return eight bytes of each row as a little-endian number."""
-    return np.ascontiguousarray(rows[:, at : at + 8]).view("<u8")[:, 0].astype(np.uint64)
 
 
 @compiled
@@ -87,30 +65,6 @@ def _folded_product(left: Any, right: Any) -> Any:
 def _avalanche(value: Any) -> Any:
     value = (value ^ (value >> np.uint64(37))) * np.uint64(0x165667919E3779F9)
     return value ^ (value >> np.uint64(32))
-
-
-@compiled
-def _hash_short(first: Any, last: Any, width: int, secret: Any, out: Any) -> None:
-    """Hash texts of 9 to 16 bytes."""
-    flip_first, flip_last = secret[3] ^ secret[4], secret[5] ^ secret[6]
-    for at in range(len(out)):
-        low, high = first[at] ^ flip_first, last[at] ^ flip_last
-        swapped = np.uint64(0)
-        for byte in range(8):
-            swapped |= ((low >> np.uint64(8 * byte)) & np.uint64(255)) << np.uint64(56 - 8 * byte)
-        out[at] = _avalanche(np.uint64(width) + swapped + high + _folded_product(low, high))
-
-
-@compiled
-def _hash_long(
-    first_low: Any, first_high: Any, last_low: Any, last_high: Any, width: int, secret: Any, out: Any
-) -> None:
-    """Hash texts of 17 to 32 bytes."""
-    for at in range(len(out)):
-        value = np.uint64(width) * _PRIME
-        value += _folded_product(first_low[at] ^ secret[0], first_high[at] ^ secret[1])
-        value += _folded_product(last_low[at] ^ secret[2], last_high[at] ^ secret[3])
-        out[at] = _avalanche(value)
 
 
 @compiled

@@ -1,8 +1,7 @@
 """Dictionaries: each distinct term of a family gets an id, 0, 1, 2, ..., in the order of first appearance.
 
 Terms are identified by 64-bit hashes of their text (xxHash, the same on every machine and Python). On disk a dictionary is the sorted hashes
-with their ids; a family whose terms are shown to people also keeps their texts in the order of ids.
-"""
+with their ids; a family whose terms are shown to people also keeps their texts in the order of ids."""
 
 from __future__ import annotations
 
@@ -42,8 +41,7 @@ def hash_terms(terms: Iterable[str]) -> Hashes:
 def _intern(hashes: Any, slots: Any, known: Any, size: int, out: Any, fresh: Any) -> int:
     """Look up each hash in an open-addressing table, adding it with the next id if it is new; return the new number of ids.
 
-    A slot holds an id + 1, 0 if it is empty. `known` has the hashes by id, and room for new ones.
-    """
+    A slot holds an id + 1, 0 if it is empty. `known` has the hashes by id, and room for new ones."""
     mask = np.uint64(len(slots) - 1)
     for at in range(len(hashes)):
         wanted = hashes[at]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -16,7 +17,7 @@ from porism.store.embedded.storage.columns import read_array, smallest
 from porism.store.embedded.terms.dictionary import Dictionary, Hashes, hash_terms
 from porism.store.embedded.terms.postings import PostingLists, document_frequencies
 from porism.store.embedded.terms.scoring import UnitMap, add_bm25_documents, add_bm25_lists, best, unit_counts
-from porism.store.records import UNKNOWN, Filter, Hits, Term, TermStatistics
+from porism.store.records import NO_HITS, UNKNOWN, Filter, Hits, Term, TermQuery, TermStatistics
 from porism.store.weighting import (
     BM25,
     IDFS,
@@ -24,7 +25,6 @@ from porism.store.weighting import (
     LengthBias,
     TermCounts,
     ViewCounts,
-    Weighting,
     length_factor,
 )
 
@@ -94,12 +94,18 @@ class _Lengths(NamedTuple):
     counts: ViewCounts
 
 
+class _Found(NamedTuple):
+    """The score of every document of a view, and which documents have a term of the query."""
+
+    scores: Floats
+    matched: Mask
+
+
 class EmbeddedTermIndex:
     """An opened index. Safe for concurrent use.
 
     `units` gives for each unit which rows belong to it, `main` is the unit whose document frequencies are stored, and `allowed` turns a
-    filter into a mask over a unit's documents.
-    """
+    filter into a mask over a unit's documents."""
 
     def __init__(
         self,
@@ -158,42 +164,25 @@ class EmbeddedTermIndex:
         """Return the dictionary of a family."""
         return self._families[family].dictionary
 
-    def search(
-        self,
-        terms: Sequence[Term],
-        view: View,
-        weighting: Weighting,
-        k: int,
-        *,
-        allow: Filter | None = None,
-        required: Sequence[Term] = (),
-        totals: QueryTotals | None = None,
-    ) -> Hits:
+    def search(self, query: TermQuery, totals: QueryTotals | None = None) -> Hits:
         """Return the k best documents; see `TermIndex.search`. A segment of an index gets the `totals` of the distinct terms."""
-        if k < 1 or not terms:
-            return Hits(np.empty(0, np.int64), np.empty(0))
-        size = self._units[view.unit].size
-        scores, matched = np.zeros(size), np.zeros(size, np.bool_)
-        merged = merge_terms(terms)
-        add = self._add_bm25 if isinstance(weighting, (BM25, BM25Plus)) else self._add_any
-        add(merged, view, weighting, scores, matched, totals)
-        for term in required:
+        if query.k < 1 or not query.terms:
+            return NO_HITS
+        query = replace(query, terms=merge_terms(query.terms))
+        size = self._units[query.view.unit].size
+        found = _Found(np.zeros(size), matched := np.zeros(size, np.bool_))
+        add = self._add_bm25 if isinstance(query.weighting, (BM25, BM25Plus)) else self._add_any
+        add(query, totals, found)
+        for term in query.required:
             containing = np.zeros(size, np.bool_)
-            containing[self.documents(term, view)] = True
+            containing[self.documents(term, query.view)] = True
             matched &= containing
-        if allow and self._allowed is not None:
-            matched &= self._allowed(allow, view.unit)
-        return Hits(*best(scores, matched, k))
+        if query.allow and self._allowed is not None:
+            matched &= self._allowed(query.allow, query.view.unit)
+        return Hits(*best(found.scores, matched, query.k))
 
-    def _add_bm25(
-        self,
-        terms: Sequence[Term],
-        view: View,
-        weighting: Weighting,
-        scores: Floats,
-        matched: Mask,
-        totals: QueryTotals | None,
-    ) -> None:
+    def _add_bm25(self, query: TermQuery, totals: QueryTotals | None, hits: _Found) -> None:
+        terms, view, weighting = query.terms, query.view, query.weighting
         assert isinstance(weighting, (BM25, BM25Plus))
         units, weights = self._units[view.unit], np.array(view.vector(self.fields))
         groups = group_terms(terms) if totals is None else totals.groups
@@ -216,23 +205,16 @@ class EmbeddedTermIndex:
                     lengths_of_rows = self._length_factors(name, view, mean, weighting.k1, weighting.b)
                     add_bm25_documents(
                         family.lists.data, starts[some], ends[some], lengths_of_rows, weighting.k1, weighting.delta,
-                        factors[some], scores, matched,
+                        factors[some], *hits,
                     )  # fmt: skip
                     continue
                 add_bm25_lists(
                     family.lists.data, starts[some], ends[some], units.units, units.identity, weights, lengths.lengths,
-                    mean, weighting.k1, weighting.b, weighting.delta, factors[some], scores, matched,
+                    mean, weighting.k1, weighting.b, weighting.delta, factors[some], *hits,
                 )  # fmt: skip
 
-    def _add_any(
-        self,
-        terms: Sequence[Term],
-        view: View,
-        weighting: Weighting,
-        scores: Floats,
-        matched: Mask,
-        totals: QueryTotals | None,
-    ) -> None:
+    def _add_any(self, query: TermQuery, totals: QueryTotals | None, hits: _Found) -> None:
+        terms, view, weighting = query.terms, query.view, query.weighting
         codes = self.statistics(terms, view).keys.tolist()
         for at, (term, code) in enumerate(zip(terms, codes, strict=True)):
             if code == UNKNOWN:
@@ -245,12 +227,12 @@ class EmbeddedTermIndex:
             if totals is not None:
                 about = TermCounts(int(totals.documents[at]), float(totals.occurrences[at]), term.weight)
                 whole = totals.views[term.family]
-            scores[rows] += weighting.weigh(counts, lengths.lengths[rows], about, whole)
-            matched[rows] = True
+            hits.scores[rows] += weighting.weigh(counts, lengths.lengths[rows], about, whole)
+            hits.matched[rows] = True
         if isinstance(weighting, LengthBias):
             for name in sorted({term.family for term in terms}):
                 weight = sum(term.weight for term in terms if term.family == name)
-                scores += weighting.bias(self._view_lengths(name, view).lengths, weight)
+                np.add(hits.scores, weighting.bias(self._view_lengths(name, view).lengths, weight), out=hits.scores)
 
     def documents(self, term: Term, view: View) -> Ints:
         """Return the documents of a view that contain a term, in the order of rows."""

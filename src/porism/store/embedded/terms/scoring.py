@@ -1,7 +1,6 @@
 """Add up the weights of posting lists over documents, and choose the best. Compiled.
 
-BM25 and its relatives are computed while a list is read. Any other weighting gets the counts and lengths of a list as arrays.
-"""
+BM25 and its relatives are computed while a list is read. Any other weighting gets the counts and lengths of a list as arrays."""
 
 from __future__ import annotations
 
@@ -140,8 +139,7 @@ def _most_promising(scores: Any, matched: Any, k: int, rows: Any) -> int:
     """Write the matched rows that may be among the k best, in order; return how many there are, k or little more if as many match.
 
     Scores are counted in intervals of equal width, and those in the lower intervals are left out. Rows are written whether they are wanted or
-    not, and counted if they are: which rows match cannot be predicted, so that a condition would cost more.
-    """
+    not, and counted if they are: which rows match cannot be predicted, so that a condition would cost more."""
     found = 0
     for row in range(len(scores)):
         rows[found] = row

@@ -1,7 +1,6 @@
 """Scores of a batch of threads and of their answers for the terms of a query, in several views. BM25 is compiled.
 
-The terms of each candidate are read once. Counts are summed per view with the weights of its fields, and then saturated.
-"""
+The terms of each candidate are read once. Counts are summed per view with the weights of its fields, and then saturated."""
 
 from __future__ import annotations
 

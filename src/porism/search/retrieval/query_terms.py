@@ -11,13 +11,12 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.features import RENAMED
-from porism.analysis.learned import Concept, find_names
+from porism.analysis.names import query_keys
 from porism.analysis.pieces import model_text, question_text, tag_text
 from porism.analysis.schema import DOCUMENT, NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES, THREAD, VIEWS, View
 from porism.analysis.terms import feature_terms, text_terms
-from porism.analysis.words import FORMULA, query_keys, stems
 from porism.deadline import check
+from porism.search.index import ConceptMatch
 from porism.search.query import ReadQuery, query_features
 from porism.store.protocols import Snapshot
 from porism.store.records import UNKNOWN, Term, TermStatistics
@@ -38,8 +37,7 @@ class QueryTerms:
 
     `keys` are ascending, unless the terms are the `strongest`; `documents` are the numbers of threads with each term; `weights` are the weights in
     the query; `idf` is the inverse document frequency over threads; `texts` are the terms themselves (none where only the keys are known);
-    `formulas` has the number of the query formula that a term comes from (-1: text).
-    """
+    `formulas` has the number of the query formula that a term comes from (-1: text)."""
 
     family: str
     keys: Ints
@@ -146,8 +144,7 @@ def encoder_text(query: ReadQuery) -> str:
 def encoder_texts(query: ReadQuery) -> tuple[str, ...]:
     """Return the texts whose vectors make up that of a query: the whole query, and its title by itself.
 
-    A query without a body has one text, a query without text none.
-    """
+    A query without a body has one text, a query without text none."""
     whole = encoder_text(query)
     title = model_text(read_official(query.topic.title)) if query.topic else ""
     return tuple(dict.fromkeys(text for text in (whole, title) if text))
@@ -161,52 +158,6 @@ ANSWER_VIEWS: Mapping[str, View] = {**QUESTION_VIEWS, "thread": View.of("thread"
 
 
 CONCEPT_FAMILIES = ("parts", "pairs")
-MOST_CONCEPTS = 5  # of each direction that a query uses
-
-
-@dataclass(frozen=True, slots=True)
-class ConceptMatch:
-    """A concept whose name the query contains, which adds the formula, or whose formula it contains, which adds the name."""
-
-    concept: Concept
-    by_name: bool
-
-    @property
-    def family(self) -> str:
-        """The family of the terms that the match adds to the query."""
-        return "parts" if self.by_name else "pairs"
-
-
-class ConceptTable:
-    """The concepts of an index, by name and by formula."""
-
-    def __init__(self, concepts: Sequence[Concept]) -> None:
-        self._by_name: dict[str, list[Concept]] = defaultdict(list)
-        self._by_formula: dict[str, list[Concept]] = defaultdict(list)
-        for concept in sorted(concepts, key=lambda one: -one.strength):
-            self._by_name[concept.name].append(concept)
-            self._by_formula[concept.formula_term].append(concept)
-
-    def matches(self, query: ReadQuery) -> list[ConceptMatch]:
-        """Return the strongest concepts of a query's title and its formulas. The body of a whole post matches too many."""
-        text = query.title
-        names = dict.fromkeys(name.stems for name in find_names(text))
-        names |= dict.fromkeys([" ".join(stems(text.replace(FORMULA, " ")))])
-        named = [concept for name in names for concept in self._by_name.get(name, ())]
-        parts = dict.fromkeys(
-            term
-            for features in query_features([formula.parsed for formula in query.formulas if formula.field == "title"])
-            for term in feature_terms(features)["parts"][:2]
-            if term.startswith(RENAMED)
-        )
-        contained = [concept for part in parts for concept in self._by_formula.get(part, ())]
-        return [ConceptMatch(one, True) for one in _strongest(named)] + [
-            ConceptMatch(one, False) for one in _strongest(contained)
-        ]
-
-
-def _strongest(concepts: Sequence[Concept]) -> list[Concept]:
-    return sorted(concepts, key=lambda one: -one.strength)[:MOST_CONCEPTS]
 
 
 def concept_terms(matches: Sequence[ConceptMatch]) -> WeightedTerms:

@@ -1,84 +1,12 @@
-"""Words of a text, their stems by the Snowball stemmer for English (Porter2), and names: a title or a defined term as one term."""
+"""Names: a title or a defined term as one term, and the names that a text emphasises."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
-from importlib.resources import files
-from typing import Any
-from unicodedata import normalize
+from collections.abc import Iterator, Sequence
 
 from porism.text.segment import STORED, TAG, WORDS, Text
-
-# A letter that nobody writes. It replaces each formula of a text, so that no pair of words spans a formula.
-FORMULA = "\ua66e"
-WORD = re.compile(r"[^\W_]+")
-STEMS_KEPT = 200_000
-LETTERS = {"ø": "o", "ł": "l", "đ": "d", "ß": "ss", "æ": "ae", "œ": "oe", "ı": "i"}  # that are no letter with an accent
-
-
-@lru_cache(1)
-def _stemmer() -> Any:
-    import Stemmer
-
-    return Stemmer.Stemmer("english", 0)  # without its own cache: ours is shared and bounded
-
-
-class _Stems(dict[str, str]):
-    """Stems by word. A look-up is cheaper than a call of a cached function."""
-
-    def __missing__(self, word: str) -> str:
-        """Compute a stem and keep it."""
-        if len(self) >= STEMS_KEPT:
-            self.clear()
-        found: str = _stemmer().stemWord(without_accents(word.lower()))
-        self[word] = found
-        return found
-
-
-_stems = _Stems()
-
-
-def without_accents(word: str) -> str:
-    """Return a word without the accents of Latin letters: people search for Kollar and mean Kollár.
-
-    >>> without_accents("kollár"), without_accents("й")
-    ('kollar', 'й')
-    """
-    return word if word.isascii() else "".join(map(_plain_letter, word))
-
-
-def _plain_letter(sign: str) -> str:
-    base = normalize("NFKD", sign)[:1]
-    return base if base.isascii() and base.isalpha() else LETTERS.get(sign, sign)
-
-
-def stem(word: str) -> str:
-    """Return the stem of a word in any case."""
-    return _stems[word]
-
-
-def stems_of(words: Iterable[str]) -> list[str]:
-    """Return the stems of words."""
-    return list(map(_stems.__getitem__, words))
-
-
-@lru_cache(1)
-def stopwords() -> frozenset[str]:
-    """Return the stop words, as written and as stems."""
-    plain = files("porism.analysis").joinpath("stopwords.txt").read_text("utf-8").split()
-    return frozenset(plain) | frozenset(stem(word) for word in plain)
-
-
-def stems(text: str) -> list[str]:
-    """Return all words of a text as stems, stop words too, in order.
-
-    >>> stems("Proving the Cauchy-Schwarz inequality")
-    ['prove', 'the', 'cauchi', 'schwarz', 'inequ']
-    """
-    return stems_of(WORD.findall(text))
-
+from porism.text.words import FORMULA, WORD, stem
 
 MOST_WORDS = 12  # of a name; a longer text is a sentence
 # Other stop words tell names apart: under determined, determined.

@@ -1,8 +1,7 @@
 """Where the formulas are in text without delimiters: runs of chunks that look like mathematics, with a sign that no word has.
 
 A chunk is what stands between blanks. Single letters, numbers and names of functions are mathematics only beside a sign: `a`, `i`, `sum of n`
-and `log in` remain words.
-"""
+and `log in` remain words."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Literal, NamedTuple
 
-from porism.analysis.words import stopwords
-from porism.search.reading.tokens import SCRIPTS, is_name, names
+from porism.text.typed.tokens import SCRIPTS, is_name, names
+from porism.text.words import stopwords
 
 Kind = Literal["sure", "weak", "link", "word"]
 # Letters that are never mathematics: with accents, and of scripts other than Latin and Greek. Chinese, Japanese and Thai are written without blanks.

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from porism.search.reading.parts import split_query
+from porism.text.typed.parts import split_query
 
-TABLES = Path(__file__).parents[2] / "bench/typed"
+TABLES = Path(__file__).parents[3] / "bench/typed"
 
 
 def rows(name: str) -> list[list[str]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from porism.search.reading.runs import find_runs
-from porism.search.reading.tokens import names
 from porism.text.delimiters import mathml_elements, replace_mathml
+from porism.text.typed.runs import find_runs
+from porism.text.typed.tokens import names
 
 FIRST_YEAR, LAST_YEAR = 0, 9999
 # Quotation marks are read in pairs, also where what they enclose is no phrase: in `"4" and "2"`, " and " is none.

@@ -1,16 +1,15 @@
 """A precedence parser from the tokens of typed mathematics to LaTeX. It takes time linear in the tokens and accepts every sequence of them.
 
 What people type is ambiguous in a few places: `1/2x`, `e^2x`, `C(n,k)`. A `Convention` decides them; `latex_readings` returns the LaTeX of
-each convention that makes a difference, the most usual first.
-"""
+each convention that makes a difference, the most usual first."""
 
 from __future__ import annotations
 
 import re
 
-from porism.search.reading.bounds import place_bounds
-from porism.search.reading.factors import STARTS_FACTOR, Convention, FactorParser, Piece
-from porism.search.reading.tokens import plain_characters, tokenise
+from porism.text.typed.bounds import place_bounds
+from porism.text.typed.factors import STARTS_FACTOR, Convention, FactorParser, Piece
+from porism.text.typed.tokens import plain_characters, tokenise
 
 MAX_TOKENS = 400  # of a typed formula; longer ones are no formulas that a person types
 _BLANK_BEFORE_SCRIPT = re.compile(r"(?<=[A-Za-z0-9]) (?=[_^])")

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from typing import Literal
 
 from porism.deadline import check
-from porism.search.reading.grammar import latex_readings
-from porism.search.reading.runs import find_runs
 from porism.text.delimiters import mathml_elements
 from porism.text.find import formula_matches
 from porism.text.markup import unescape
+from porism.text.typed.grammar import latex_readings
+from porism.text.typed.runs import find_runs
 
 _BRACES = re.compile(r"[{}\s]")
 TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
@@ -27,8 +27,7 @@ class QueryPart:
     """A piece of a query: text, or a formula.
 
     `source` is what was typed and `latex` the LaTeX of the most usual reading (empty for `mathml`); `others` are other readings. A `typed`
-    formula had no delimiters. `words` are words of the formula that are searched as words as well.
-    """
+    formula had no delimiters. `words` are words of the formula that are searched as words as well."""
 
     kind: Literal["text", "formula"]
     source: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from porism.search.reading.tokens import OPERANDS, Token
+from porism.text.typed.tokens import OPERANDS, Token
 
 Tokens = list[Token]
 _OPEN, _CLOSE = Token("open", "{", "〖"), Token("close", "}", "〗")  # brackets that are not shown

@@ -13,19 +13,18 @@ import numpy.typing as npt
 from cachetools import LRUCache
 
 from porism.analysis.schema import THREAD, View
-from porism.search.answers.term_scores import ViewTable, contributions, score_batch, view_table
-from porism.search.answers.terms import (
+from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas
+from porism.search.index import ConceptMatch, Index
+from porism.search.query import ReadQuery
+from porism.search.retrieval.query_terms import (
     ANSWER_VIEWS,
-    ConceptMatch,
     QueryTerms,
     concept_terms,
     encoder_texts,
     known_terms,
     query_terms,
 )
-from porism.search.formulas.overlap import BoundFormulas, SimilarFormulas, bound_formulas
-from porism.search.index import Index
-from porism.search.query import ReadQuery
+from porism.search.retrieval.term_scores import ViewTable, contributions, score_batch, view_table
 from porism.store.records import Threads
 from porism.store.weighting import BM25, IDFS, TfIdfWeighting
 
@@ -162,8 +161,7 @@ class CandidateBatch:
     """Candidate threads with their documents, and the views in which terms are scored. Scores are computed once, when a feature first needs them.
 
     The threads from number `ranked` on are a sample of further candidates. They are not ranked: each counts for `sample_weight` threads in
-    the standard deviations of the features.
-    """
+    the standard deviations of the features."""
 
     def __init__(
         self,

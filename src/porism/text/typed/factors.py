@@ -6,20 +6,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from porism.search.reading.tokens import Token
+from porism.text.typed.tokens import Token
 
 MAX_DEPTH = 40
 MAX_RETRIES = 3  # attempts at a binomial coefficient or an absolute value that turned out to be none
 END = Token("close", "", "")
 _MATCHING = {
-    "(": ")",
-    "[": "]",
-    "\\{": "\\}",
-    "\\langle ": "\\rangle ",
-    "\\lfloor ": "\\rfloor ",
-    "\\lceil ": "\\rceil ",
+    "(": ")", "[": "]", "\\{": "\\}", "\\langle ": "\\rangle ", "\\lfloor ": "\\rfloor ", "\\lceil ": "\\rceil ",
     "{": "}",
-}
+}  # fmt: skip
 STARTS_FACTOR = frozenset(
     ("number", "letter", "differential", "wildcard", "function", "named", "operator", "big", "root", "fence", "accent", "binomial", "open",
      "dots", "latex")

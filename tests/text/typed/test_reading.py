@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from porism.formula import parse
-from porism.search.reading.grammar import MAX_TOKENS, latex_readings
-from porism.search.reading.parts import split_query, typed_formula
-from porism.search.reading.runs import find_runs, is_words
-from porism.search.reading.tokens import names, tokenise
+from porism.text.typed.grammar import MAX_TOKENS, latex_readings
+from porism.text.typed.parts import split_query, typed_formula
+from porism.text.typed.runs import find_runs, is_words
+from porism.text.typed.tokens import names, tokenise
 
 GOLDEN = [
     line.split("\t")

@@ -1,0 +1,92 @@
+"""What threads and formulas count in the statistics of a collection, and rows with other codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from porism.corpus.content import VisualTrees
+from porism.store.embedded.formulas.build import formulas_with_label, make_block
+from porism.store.embedded.storage.rows import FIELD_SHIFT, RowBlock
+from porism.store.opensearch.manifest import Family
+from porism.store.opensearch.tables import NOTHING, Counted, TermTable
+from porism.store.records import TermRows, Threads
+
+Ints = npt.NDArray[np.int64]
+
+
+class OldFormulas(NamedTuple):
+    """What formulas that are gone took part in: how many have each term and each label (layout trees, operator trees), their path groups by
+    key, and their lengths by family."""
+
+    terms: Mapping[str, Counted]
+    labels: Mapping[str, tuple[int, int]]
+    keys: Counted
+    lengths: Mapping[str, int]
+
+    @classmethod
+    def of(cls, trees: Sequence[bytes], tables: Mapping[str, TermTable]) -> OldFormulas:
+        """Count what formulas with these trees have. The same block was made when they were added."""
+        block = make_block([VisualTrees(0, 0, "", packed) for packed in trees])
+        terms, lengths = {}, {}
+        for family, local in block.terms.items():
+            formula = np.repeat(np.arange(len(local.rows.sizes)), local.rows.sizes)
+            size = max(1, len(local.hashes))
+            pairs = np.unique(formula * size + local.rows.codes)
+            terms[family] = NOTHING.plus(tables[family].find(local.hashes)[pairs % size], np.ones(len(pairs), np.int64))
+            lengths[family] = int(local.rows.lengths.sum())
+        numbers = np.arange(len(block.labels), dtype=np.int32)
+        layout, operators = (formulas_with_label(numbers, block, tree) for tree in ("layout", "operator"))
+        labels = {name: (layout.get(at, 0), operators.get(at, 0)) for at, name in enumerate(block.labels)}
+        keys = NOTHING.plus(block.keys.astype(np.int64), block.key_counts)
+        return cls(terms, labels, keys, lengths)
+
+
+def thread_counts(batch: Threads, family: str) -> Counted:
+    """Return how many of some threads contain each term of a family."""
+    rows = batch.terms[family]
+    codes: list[Ints] = []
+    for start, end in zip(batch.starts.tolist(), batch.ends.tolist(), strict=True):
+        codes.append(np.unique(rows.keys[int(rows.starts[start]) : int(rows.ends[end - 1])]).astype(np.int64))
+    found = np.concatenate(codes) if codes else np.empty(0, np.int64)
+    return NOTHING.plus(found, np.ones(len(found), np.int64))
+
+
+def recoded(rows: TermRows, codes: Ints) -> TermRows:
+    """Return rows with other codes, and no entries of other families."""
+    low, high = (int(rows.starts[0]), int(rows.ends[-1])) if len(rows.starts) else (0, 0)
+    keys = codes[rows.keys[low:high]].astype(np.uint32)
+    return TermRows(
+        rows.starts - low,
+        rows.ends - low,
+        keys,
+        rows.fields[low:high].copy(),
+        rows.counts[low:high].copy(),
+        rows.lengths,
+    )
+
+
+def row_block(rows: TermRows) -> RowBlock:
+    """Return rows as the embedded store packs them."""
+    cells = ((rows.fields.astype(np.uint8) << FIELD_SHIFT) | rows.counts).astype(np.uint8)
+    return RowBlock(rows.keys.astype(np.uint32), cells, rows.ends - rows.starts, rows.lengths)
+
+
+def answer_count(batch: Threads) -> int:
+    """Return how many answers threads have."""
+    return len(batch.post_ids) - len(batch.numbers)
+
+
+def with_lengths(own: Family, table: TermTable, old: Threads, new: Threads | None, family: str) -> Family:
+    """Return a family after a change of threads."""
+    questions, answers = np.array(own.questions), np.array(own.answers)
+    for batch, sign in ((old, -1), (new, 1)):
+        if batch is not None and len(batch.post_ids):
+            lengths = batch.terms[family].lengths.astype(np.int64)
+            first = lengths[batch.starts].sum(axis=0)
+            questions, answers = questions + sign * first, answers + sign * (lengths.sum(axis=0) - first)
+    return replace(own, codes=table.size, questions=tuple(questions.tolist()), answers=tuple(answers.tolist()))

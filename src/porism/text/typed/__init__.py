@@ -1,0 +1,1 @@
+"""Mathematics as people type it, without LaTeX commands: which parts of a text are formulas, and their LaTeX."""
