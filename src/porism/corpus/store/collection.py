@@ -74,12 +74,12 @@ class Collection:
         place = Path(path)
         if not (place / MANIFEST).is_file():
             fix = f"porism build SOURCE -o {place}"
-            raise PorismError("is not a collection (no manifest.json)", where=str(place), fix=fix)
+            raise PorismError("not a collection (no manifest.json)", where=str(place), fix=fix)
         manifest, intact = read_sealed(place / MANIFEST, REBUILD)
         if manifest.get("kind") != "collection" or manifest.get("format") != FORMAT:
             found = f"{manifest.get('kind')} of format {manifest.get('format')}"
             fix = "build the collection again with this version"
-            raise PorismError(f"is a {found}, not a collection of format {FORMAT}", where=str(place), fix=fix)
+            raise PorismError(f"a {found}, not a collection of format {FORMAT}", where=str(place), fix=fix)
         if not intact or not manifest.keys() <= KEYS:
             raise DamageError(WRONG, where=str(place / MANIFEST), fix=REBUILD)
         for part in part_names(manifest):
