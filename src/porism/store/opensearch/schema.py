@@ -75,7 +75,7 @@ USUAL = 5  # questions with one answer in all, from which on answers are usual
 
 
 def scale_of(mean_length: float) -> int:
-    """Return the frequency that stands for 1 in a family with this mean length: a power of two, of which a cluster compiles few scripts."""
+    """Return the frequency that counts as 1 in a family with this mean length: a power of two, of which a cluster compiles few scripts."""
     most = LARGEST_SUM * WEIGHTING.k1 * WEIGHTING.b / max(mean_length, 1.0)
     scale = LARGEST_SCALE
     while scale > most:
