@@ -49,7 +49,7 @@ BOMB = '<!DOCTYPE p [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
         (b"", "Posts.xml:1: the file ends in the middle\n  fix: fetch the file again; it is truncated"),
         (
             b'<posts>\n<row Id="\xff"/></posts>',
-            "Posts.xml:2: is not well-formed XML or not in its declared encoding (column 10)\n  fix: fetch the file again, or convert it to UTF-8",
+            "Posts.xml:2: not well-formed XML or not in its declared encoding (column 10)\n  fix: fetch the file again, or convert it to UTF-8",
         ),
         (
             '<?xml version="1.0" encoding="utf-8"?><posts></posts>'.encode("utf-16"),

@@ -207,7 +207,7 @@ def _fault(error: expat.ExpatError, where: str, lines_before: int) -> PorismErro
     if reason in (expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN):
         return PorismError("the file ends in the middle", where=place, fix="fetch the file again; it is truncated")
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
-        message = f"is not well-formed XML or not in its declared encoding (column {error.offset + 1})"
+        message = f"not well-formed XML or not in its declared encoding (column {error.offset + 1})"
         return PorismError(message, where=place, fix="fetch the file again, or convert it to UTF-8")
     return PorismError(
         f"not well-formed XML: {reason}",
