@@ -114,7 +114,7 @@ class Trials:
                 wait_for(lambda: status(port, "/ready")[0] == 503, 60)
                 seen = set()
                 while time.monotonic() < end:
-                    found = status(port, f"/?q=outage+{time.monotonic_ns()}")
+                    found = status(port, f"/search?q=outage+{time.monotonic_ns()}")
                     seen.add(found)
                     time.sleep(1)
                 wrong += [one for one in seen if one != (503, "5")]
@@ -123,7 +123,7 @@ class Trials:
                 self.nodes.wait()
                 began = time.monotonic()
                 wait_for(lambda: status(port, "/ready")[0] == 200, 120)
-                wait_for(lambda: status(port, f"/?q=recovered+{time.monotonic_ns()}")[0] == 200, 120)
+                wait_for(lambda: status(port, f"/search?q=recovered+{time.monotonic_ns()}")[0] == 200, 120)
                 recovered.append(time.monotonic() - began)
             result = f"{times} times: other answers than 503 with Retry-After: {len(wrong)}; after green the server answers within {max(recovered, default=0):.1f} s"
             print(*wrong[:3], file=sys.stderr)
@@ -255,7 +255,7 @@ def main() -> int:
         trials = Trials(nodes, options.index, expected)
         print("| trial | result |\n|---|---|")
         trials.copy()
-        for name in ("swaps", "snapshots", "loads", "kills", "managers", "stops"):
+        for name in ("kills", "snapshots", "swaps", "managers", "loads", "stops"):
             times = getattr(options, name)
             if times:
                 try:

@@ -151,7 +151,7 @@ def not_utf8(path: str | Path) -> PorismError:
     if where != "-":
         with open_bytes(path) as stream:
             where = f"{path}:{next((at for at, text in enumerate(stream, 1) if not _decodes(text)), 1)}"
-    return PorismError("is not UTF-8", where=where, fix="convert the file to UTF-8")
+    return PorismError("not UTF-8", where=where, fix="convert the file to UTF-8")
 
 
 def _decodes(text: bytes) -> bool:

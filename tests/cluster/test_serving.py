@@ -129,12 +129,12 @@ def test_an_outage_is_one_sentence_and_ends(
     with proxy:
         app = make_app(Engine.open(through), Settings(through))
         client = TestClient(app, base_url="http://localhost")
-        assert client.get("/?q=square+root").status_code == 200
+        assert client.get("/search?q=square+root").status_code == 200
         assert client.get("/ready").json() == {"ready": True, "integrity": "verified", "damaged": []}
     wait_for(lambda: client.get("/ready").status_code == 503)
     assert client.get("/ready").json() == {"ready": False, "integrity": "unavailable", "damaged": []}
     assert client.get("/health").status_code == 200
-    page = client.get("/?q=cube+root")
+    page = client.get("/search?q=cube+root")
     assert page.status_code == 503
     assert page.headers["retry-after"] == "5"
     assert "the collection cannot be reached at the moment" in page.text
@@ -150,7 +150,7 @@ def test_an_outage_is_one_sentence_and_ends(
     }
     with TlsProxy(hosts.split(",")[0], "porism", "word", files, proxy.port):
         wait_for(lambda: client.get("/ready").status_code == 200)
-        assert client.get("/?q=cube+root").status_code == 200
+        assert client.get("/search?q=cube+root").status_code == 200
 
 
 def test_the_update_command_changes_it(

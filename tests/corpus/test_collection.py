@@ -23,8 +23,7 @@ def test_no_collection(tmp_path: Path) -> None:
     with pytest.raises(PorismError) as error:
         Collection.open(tmp_path)
     assert (
-        str(error.value)
-        == f"{tmp_path}: is not a collection (no manifest.json)\n  fix: porism build SOURCE -o {tmp_path}"
+        str(error.value) == f"{tmp_path}: not a collection (no manifest.json)\n  fix: porism build SOURCE -o {tmp_path}"
     )
 
 
@@ -33,7 +32,7 @@ def test_another_format(made: Collection) -> None:
     path.write_text(json.dumps({**made.manifest, "format": 99}))
     with pytest.raises(PorismError) as error:
         Collection.open(made.path)
-    message = f"{made.path}: is a collection of format 99, not a collection of format 2"
+    message = f"{made.path}: a collection of format 99, not a collection of format 2"
     assert str(error.value) == f"{message}\n  fix: build the collection again with this version"
     path.write_text("{")
     with pytest.raises(PorismError, match="is damaged: it is not an object of JSON"):

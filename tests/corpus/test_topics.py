@@ -220,9 +220,9 @@ def test_official_topic_information(shared_data: Path, year: int, number: int) -
 def test_a_file_that_is_not_utf8_is_reported_with_its_line(tmp_path: Path) -> None:
     topics, formulas = tmp_path / "topics.xml", tmp_path / "formulas.tsv"
     topics.write_bytes(b"<Topics>\n<Topic number='A.1'><Title>caf\xe9</Title></Topic></Topics>")
-    with pytest.raises(PorismError, match=r"topics\.xml:2: is not UTF-8"):
+    with pytest.raises(PorismError, match=r"topics\.xml:2: not UTF-8"):
         read_topics(topics)
     formulas.write_bytes(b"id\ttopic_id\tthread_id\ttype\tformula\nq_1\tA.1\t\ttitle\t\xff\n")
     topics.write_text("<Topics><Topic number='A.1'><Title>a</Title></Topic></Topics>")
-    with pytest.raises(PorismError, match=r"formulas\.tsv:2: is not UTF-8"):
+    with pytest.raises(PorismError, match=r"formulas\.tsv:2: not UTF-8"):
         read_topics(topics, formulas)

@@ -49,13 +49,13 @@ BOMB = '<!DOCTYPE p [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;&a;">]>'
         (b"", "Posts.xml:1: the file ends in the middle\n  fix: fetch the file again; it is truncated"),
         (
             b'<posts>\n<row Id="\xff"/></posts>',
-            "Posts.xml:2: is not well-formed XML or not in its declared encoding (column 10)\n  fix: fetch the file again, or convert it to UTF-8",
+            "Posts.xml:2: not well-formed XML or not in its declared encoding (column 10)\n  fix: fetch the file again, or convert it to UTF-8",
         ),
         (
             '<?xml version="1.0" encoding="utf-8"?><posts></posts>'.encode("utf-16"),
-            "Posts.xml:1: is not well-formed XML: encoding specified in XML declaration is incorrect\n  fix: fetch the file again, or convert it to UTF-8",
+            "Posts.xml:1: not well-formed XML: encoding specified in XML declaration is incorrect\n  fix: fetch the file again, or convert it to UTF-8",
         ),
-        (b"<posts></post>", "Posts.xml:1: is not well-formed XML: mismatched tag\n  fix: fetch the file again"),
+        (b"<posts></post>", "Posts.xml:1: not well-formed XML: mismatched tag\n  fix: fetch the file again"),
         (
             f'<?xml version="1.0"?>\n{BOMB}<posts><row Id="&b;"/></posts>'.encode(),
             "Posts.xml:2: has a document type declaration, which is refused\n  fix: dumps have none; remove it if you trust the file",

@@ -87,7 +87,7 @@ def test_names() -> None:
     )
     with pytest.raises(PorismError, match="did you mean arqmath/2022/task1"):
         porism.dataset("arqmath/2022/tsk1", ".")
-    with pytest.raises(PorismError, match="is not a folder"):
+    with pytest.raises(PorismError, match="not a folder"):
         porism.dataset("arqmath/2022/task1", "no-such-folder")
 
 

@@ -121,7 +121,7 @@ def test_training_from_a_table(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("a\tb\n", "{path}: is not a table of training items"),
+        ("a\tb\n", "{path}: not a table of training items"),
         ("round\ttopic\titem\tgrade\treason\n1\tA.901\t11\thigh\t\n", "{path}:2: not a training item"),
         ("round\ttopic\titem\tgrade\treason\n1\tA.901\t11\n", "{path}:2: not a training item"),
     ],

@@ -116,7 +116,7 @@ def test_errors_name_the_file_and_the_fix(tmp_path: Path) -> None:
     with pytest.raises(PorismError) as error:
         Journal.open(tmp_path / "other")
     fix = "name a file that `porism lab assess create` made, or restore the last backup"
-    assert str(error.value) == f"{tmp_path}/other: is not a journal of this version, or it is damaged\n  fix: {fix}"
+    assert str(error.value) == f"{tmp_path}/other: not a journal of this version, or it is damaged\n  fix: {fix}"
     make(tmp_path / "j")
     with pytest.raises(PorismError) as error:
         Journal.create(tmp_path / "j")

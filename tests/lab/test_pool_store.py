@@ -82,7 +82,10 @@ def test_runs_that_cannot_be_added_are_refused(
         == f"porism: {tmp_path}/one: already holds the run {name}\n  fix: give only the new runs\n"
     )
     assert build(case, tmp_path / "two", ["Red-task2-f-auto-math-P"], task=2, after=tmp_path / "one") == 1
-    assert capsys.readouterr().err == f"porism: {tmp_path}/one: is a pool of task 1\n  fix: name a pool of task 2\n"
+    assert (
+        capsys.readouterr().err
+        == f"porism: {tmp_path}/one: a pool of task 1, not of task 2\n  fix: name a pool of task 2\n"
+    )
 
 
 def test_invalid_hits_are_dropped_and_a_baseline_can_be_pooled_deeply(case: LabCase, tmp_path: Path) -> None:
@@ -105,7 +108,7 @@ def test_a_run_of_another_task_and_a_broken_run_are_refused(case: LabCase, tmp_p
         read_pool_run(path, PoolOptions(1), [], case.ids)
     assert (
         str(error.value)
-        == f"{path}: is a run of task2, but the pool is for task 1\n  fix: build a separate pool for each task"
+        == f"{path}: a run of task2, but the pool is for task 1\n  fix: build a separate pool for each task"
     )
     broken = tmp_path / "Red-task1-b-auto-both-P.tsv"
     broken.write_text("A.1\t11\t1\t9\tx\nA.9\t12\tfirst\t8\tx\n")
@@ -125,6 +128,4 @@ def test_the_report_of_the_command(case: LabCase, tmp_path: Path, capsys: pytest
     assert main(["lab", "pool", "report", str(tmp_path / "p")]) == 0
     assert "mean\t3.50" in capsys.readouterr().out
     assert main(["lab", "pool", "report", str(tmp_path)]) == 1
-    assert (
-        capsys.readouterr().err == f"porism: {tmp_path}: is not a pool (no pool.json)\n  fix: porism lab pool build\n"
-    )
+    assert capsys.readouterr().err == f"porism: {tmp_path}: not a pool (no pool.json)\n  fix: porism lab pool build\n"

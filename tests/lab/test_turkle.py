@@ -181,7 +181,7 @@ def test_a_truncated_file_is_refused_completely(given: Journal) -> None:
         with pytest.raises(PorismError, match="the file was cut short"):
             import_results(given, short, "r.csv")
     assert assessments(given) == []
-    with pytest.raises(PorismError, match=r"r.csv: is not a results file: no column AssignmentId"):
+    with pytest.raises(PorismError, match=r"r.csv: not a results file: no column AssignmentId"):
         import_results(given, "a,b\n1,2\n", "r.csv")
 
 

@@ -113,7 +113,7 @@ def test_wrong_path(tmp_path: Path) -> None:
 
 
 def test_wrong_kind(copied: Path) -> None:
-    with pytest.raises(PorismError, match="is a model of the kind bi-encoder; needed is cross-encoder"):
+    with pytest.raises(PorismError, match="a model of the kind bi-encoder; needed is cross-encoder"):
         ModelDirectory.open(copied).require("cross-encoder")
 
 

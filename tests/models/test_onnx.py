@@ -97,7 +97,7 @@ def test_the_file_of_another_model(broken: Path) -> None:
 
 
 def test_another_kind_is_not_exported(tiny: Tiny, tmp_path: Path) -> None:
-    with pytest.raises(PorismError, match="is a model of the kind causal; needed is bi-encoder"):
+    with pytest.raises(PorismError, match="a model of the kind causal; needed is bi-encoder"):
         export_onnx(ModelDirectory.open(tiny("causal")), tmp_path / "out")
     assert not (tmp_path / "out").exists()
 

@@ -185,7 +185,7 @@ def test_a_wrong_line_of_excluded_ids(tmp_path: Path, capsys: pytest.CaptureFixt
         str(tmp_path / "ids"),
     ]
     assert main(command) == 1
-    assert f"{tmp_path / 'ids'}:3: is not the id of a post: 'L.5'" in capsys.readouterr().err
+    assert f"{tmp_path / 'ids'}:3: not the id of a post: 'L.5'" in capsys.readouterr().err
 
 
 KILLED = """

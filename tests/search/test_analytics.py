@@ -145,7 +145,7 @@ def test_other_files_are_refused(tmp_path: Path) -> None:
     other.execute("CREATE TABLE posts (id)")
     other.close()
     for opening in (read_report, AnalyticsStore):
-        with pytest.raises(PorismError, match="is not a file of search analytics"):
+        with pytest.raises(PorismError, match="not a file of search analytics"):
             opening(tmp_path / "other")
 
 

@@ -91,9 +91,7 @@ def test_a_filter_does_not_change_a_score(engine: Engine) -> None:
 
 
 def test_an_empty_result_suggests_which_filter_to_relax(engine: Engine) -> None:
-    assert engine.search("qqqzzz").suggestions == (
-        "no post contains any of these words: check the spelling, or try other words",
-    )
+    assert engine.search("qqqzzz").suggestions == ("check the spelling, or try other words",)
     assert engine.search("").suggestions == (
         "type words or a formula, for example: proof that $\\sqrt{2}$ is irrational",
     )
@@ -233,8 +231,8 @@ def test_a_folder_that_is_no_index_is_reported_with_a_command(demo: Path, tmp_pa
     with pytest.raises(PorismError) as error:
         porism.open(tmp_path)
     assert str(error.value) == (
-        f"{tmp_path}: is not a finished index: it has no manifest\n"
+        f"{tmp_path}: not a Porism index (no manifest.json)\n"
         f"  fix: build the index again: porism index COLLECTION -o {tmp_path}"
     )
-    with pytest.raises(PorismError, match="is an index of formulas, not of search"):
+    with pytest.raises(PorismError, match="an index of formulas, not of search"):
         porism.open(demo / "index" / "formulas")

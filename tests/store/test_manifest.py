@@ -36,7 +36,7 @@ def test_unfinished(index: Path) -> None:
     with pytest.raises(PorismError) as caught:
         read_manifest(index, "formulas")
     assert message(caught) == (
-        f"{index}: is not a finished index: it has no manifest\n  fix: build the index again: porism index COLLECTION -o {index}"
+        f"{index}: not a Porism index (no manifest.json)\n  fix: build the index again: porism index COLLECTION -o {index}"
     )
     with pytest.raises(PorismError) as caught:
         read_manifest(index / "none", "formulas")
@@ -46,7 +46,7 @@ def test_unfinished(index: Path) -> None:
 
 
 def test_wrong_kind(index: Path) -> None:
-    with pytest.raises(PorismError, match="is an index of formulas, not of posts"):
+    with pytest.raises(PorismError, match="an index of formulas, not of posts"):
         read_manifest(index, "posts")
 
 
@@ -100,5 +100,5 @@ def test_a_collection_is_not_an_index(tmp_path: Path) -> None:
         read_manifest(tmp_path, "search")
     assert (
         str(caught.value)
-        == f"{tmp_path}: is a collection, not an index\n  fix: index it: porism index {tmp_path} -o {tmp_path}-index"
+        == f"{tmp_path}: a collection, not an index\n  fix: index it: porism index {tmp_path} -o {tmp_path}-index"
     )

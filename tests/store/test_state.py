@@ -37,7 +37,7 @@ def test_an_address_that_is_no_folder_needs_a_state_folder() -> None:
     with pytest.raises(PorismError) as caught:
         _ = State.of(ADDRESS).log
     assert str(caught.value) == (
-        "lent://shelf: is not a folder, so that nothing can be kept beside it\n"
+        "lent://shelf: not a folder, so that nothing can be kept beside it\n"
         "  fix: name a folder for change log, tokens, caches and models: --state DIR"
     )
     assert State.of(ADDRESS).systems is None

@@ -63,6 +63,6 @@ def test_a_foreign_folder_is_left_alone(demo: Path, tmp_path: Path) -> None:
     shutil.rmtree(place / "index")
     (place / "index").mkdir()
     (place / "index/letter.txt").write_text("mine", "utf-8")
-    with pytest.raises(PorismError, match="is not a finished index"):
+    with pytest.raises(PorismError, match="not a Porism index"):
         run_demo(place, SAMPLE, "127.0.0.1", 0, serve_it=False)
     assert (place / "index/letter.txt").read_text("utf-8") == "mine"

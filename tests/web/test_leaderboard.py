@@ -60,7 +60,7 @@ def test_an_invalid_record_is_reported(client: TestClient, experiment: Path) -> 
         record.write_text(text)
         page = client.get("/leaderboard")
         assert page.status_code == 422
-        assert "is not the record of a run" in page.text.lower()
+        assert "not the record of a run" in page.text.lower()
     assert client.get("/leaderboard").text.count("remove it, or make the run again".capitalize()) == 1
 
 

@@ -241,7 +241,7 @@ def test_what_is_no_backup_is_reported(tmp_path: Path, content: bytes) -> None:
     with pytest.raises(PorismError):
         restore(tmp_path / "x.tar", tmp_path / "restored")
     (tmp_path / "folder").mkdir()
-    with pytest.raises(PorismError, match="is not a backup"):
+    with pytest.raises(PorismError, match="not a backup"):
         restore(tmp_path / "folder", tmp_path / "restored")
 
 

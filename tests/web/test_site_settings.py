@@ -204,7 +204,7 @@ def test_check_prints_all_problems(tmp_path: Path, capsys: pytest.CaptureFixture
 
 def test_check_names_an_index_that_is_none(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["serve", str(tmp_path), "--check"]) == 1
-    assert "is not a finished index" in capsys.readouterr().out
+    assert "not a Porism index" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

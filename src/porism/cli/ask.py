@@ -6,7 +6,7 @@ import argparse
 
 from porism.cli.options import add_endpoint_options
 
-HELP = "answer a question by the best passage of the collection, at most 1,200 characters, with its source"
+HELP = "answer a question with the best passage of the collection, at most 1,200 characters, with its source"
 EXAMPLE = "porism ask demo/index 'why is $\\sqrt{2}$ irrational?'"
 
 

@@ -22,7 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--build-only", action="store_true", help="build and index, but do not serve")
     parser.add_argument(
-        "--editor", action="store_true", help="install the visual formula editor too, where npm is at hand"
+        "--editor", action="store_true", help="install the visual formula editor too, if npm is available"
     )
     parser.set_defaults(resume="run the same command again to continue")
 

@@ -30,5 +30,5 @@ def run(args: argparse.Namespace) -> int:
         print(f"installed in {target}; restart the server to see it", file=sys.stderr)
     else:
         shutil.rmtree(target, ignore_errors=True)
-        print("the formula editor is not installed any more", file=sys.stderr)
+        print("removed the formula editor", file=sys.stderr)
     return 0

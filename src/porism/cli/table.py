@@ -25,7 +25,7 @@ WORDS = {
     "demo": Word("build and index the sample, if that is not done yet, and serve its search page", "demo"),
     "search": Word("search for answers or questions, with words and formulas", "search"),
     "formulas": Word("search for formulas: similar, equal, containing the query, or diverse", "formulas"),
-    "ask": Word("answer a question by the best passage, at most 1,200 characters, with its source", "ask"),
+    "ask": Word("answer a question with the best passage, at most 1,200 characters, with its source", "ask"),
     "explain": Word("explain the score of a post for a query", "explain"),
     "formula": Word("analyse a formula, or match a pattern in it", "formula:formula"),
     "build": Word("build a collection from a dump, the lab's files or a folder of documents", "build"),

@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     tokens = TokenFile(Path(args.file) if args.file else State.of(args.index, args.state).tokens)
     if args.action == "create":
         print(tokens.create(args.name, args.scope or ("write",)).text)
-        print(f"stored as a hash in {tokens.path}; the token is not shown again", file=sys.stderr)
+        print(f"Copy the token now: only its hash is stored, in {tokens.path}.", file=sys.stderr)
     elif args.action == "revoke":
         for token in tokens.revoke(args.token):
             print(f"revoked {token.id} {token.name}", file=sys.stderr)

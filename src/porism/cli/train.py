@@ -135,7 +135,7 @@ def _excluded(file: str | None) -> frozenset[int]:
         for number, line in enumerate(lines, 1):
             if line.strip() and not line.strip().isdecimal():
                 fix = "write the id of one question on each line"
-                raise PorismError(f"is not the id of a post: {line.strip()[:40]!r}", where=f"{file}:{number}", fix=fix)
+                raise PorismError(f"not the id of a post: {line.strip()[:40]!r}", where=f"{file}:{number}", fix=fix)
             if line.strip():
                 ids.add(int(line))
     return frozenset(ids)

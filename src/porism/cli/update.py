@@ -24,7 +24,7 @@ from porism.cli.values import positive_seconds
         "--delete-many", action="store_true", help="delete the posts that a dump lacks even if they are more than half"
     ),
     section(
-        "follow a folder of documents",
+        "watch a folder of documents",
         argument(
             "--watch",
             action="store_true",
@@ -47,7 +47,7 @@ def update(args: argparse.Namespace) -> int:
     from porism.store.updating import changes_line, skipped_lines, update_from_lines, update_from_source
 
     if args.watch:
-        return _follow(args)
+        return _watch(args)
     if args.source == "-":
         delta = update_from_lines(args.index, sys.stdin, "standard input")
     else:
@@ -59,17 +59,17 @@ def update(args: argparse.Namespace) -> int:
     return 0
 
 
-def _follow(args: argparse.Namespace) -> int:
-    """Follow the folder until Ctrl-C, or until the system ends the process."""
+def _watch(args: argparse.Namespace) -> int:
+    """Watch the folder until Ctrl-C, or until the system ends the process."""
     import signal
 
     from porism.store.updating import FolderWatcher
 
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     watcher = FolderWatcher(args.source, args.index, lambda line: print(line, flush=True), debounce=args.wait)
-    print(f"{args.source}: following it; press Ctrl-C to stop", file=sys.stderr)
+    print(f"watching {args.source}; press Ctrl-C to stop", file=sys.stderr)
     try:
         watcher.run()
     except KeyboardInterrupt:
-        print(f"{args.source}: no longer followed", file=sys.stderr)
+        print(f"stopped watching {args.source}", file=sys.stderr)
     return 0

@@ -91,6 +91,14 @@ class VisualTrees(NamedTuple):
     trees: bytes
 
 
+class VisualKey(NamedTuple):
+    """A formula with its visual id and the hash of its visual key."""
+
+    formula_id: int
+    visual_id: int
+    key: int
+
+
 class CommonVisual(NamedTuple):
     """A group of formulas that look the same: the LaTeX of one, their number, and their visual id."""
 
@@ -261,6 +269,9 @@ class Content(Protocol):
 
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""
+
+    def visual_keys(self) -> Iterator[VisualKey]:
+        """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""
 
     def most_common(self, number: int) -> Iterator[CommonVisual]:
         """Yield the most common formulas."""

@@ -231,7 +231,7 @@ def open_dataset(name: str, folder: str | Path) -> Dataset:
     """Return a dataset of the catalogue over a folder with the official files."""
     place = Path(folder)
     if not place.is_dir():
-        raise PorismError("is not a folder", where=str(place), fix="name the folder with the official files")
+        raise PorismError("not a folder", where=str(place), fix="name the folder with the official files")
     return Dataset(find_entry(name), place)
 
 

@@ -36,7 +36,7 @@ class IndexCheckup:
             )
         found = self.store.status()
         fact = f"{found.format}, commit {found.generation}, {found.bytes / 1e6:,.1f} MB"
-        yield Finding("index", f"{fact}, sizes as they should be")
+        yield Finding("index", f"{fact}, file sizes correct")
         if found.parts >= MANY_SEGMENTS:
             yield Finding("segments", f"{found.parts}", "note", f"merge them: porism store merge {self.index}")
         else:
@@ -101,6 +101,4 @@ class IndexCheckup:
         engine = Engine.open(self.index)
         began = time.perf_counter()
         engine.search("square root $\\sqrt{x}$", k=1)
-        yield Finding(
-            "search", f"works, {1000 * (time.perf_counter() - began):.0f} ms for the first query of a process"
-        )
+        yield Finding("search", f"works, first query took {1000 * (time.perf_counter() - began):.0f} ms")

@@ -184,5 +184,5 @@ def _read(path: Path) -> dict[str, Any]:
         fact = f"is damaged, or holds more than weights: {error}".splitlines()[0][:200]
         raise PorismError(fact, where=str(path), fix="fetch the model as safetensors from its authors") from error
     if not isinstance(content, dict) or not all(isinstance(value, torch.Tensor) for value in content.values()):
-        raise PorismError("is no table of weights", where=str(path), fix="name another directory")
+        raise PorismError("no table of weights", where=str(path), fix="name another directory")
     return content

@@ -307,7 +307,7 @@ def _no_directory(name: str) -> PorismError:
     if HUB_NAME.fullmatch(name) and not Path(name).parent.is_dir():
         folder = name.rsplit("/", 1)[-1]
         return PorismError(
-            "is the name of a model on the Hugging Face hub, and Porism downloads nothing",
+            "the name of a model on the Hugging Face hub, and Porism downloads nothing",
             where=name,
             fix=f"fetch it yourself, then name the directory: hf download {name} --local-dir {folder}",
         )

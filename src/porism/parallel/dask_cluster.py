@@ -43,11 +43,11 @@ def check_address(address: str) -> str:
     parts = urlsplit(address)
     if parts.scheme not in SCHEMES or not parts.hostname or _port(parts) is None:
         fix = "give a number of processes, or an address such as tls://scheduler:8786"
-        raise PorismError("is not an address of a Dask scheduler", where=address, fix=fix)
+        raise PorismError("not an address of a Dask scheduler", where=address, fix=fix)
     if parts.scheme == "tcp" and not _is_loopback(parts.hostname) and os.environ.get(PLAIN) != "1":
         fix = f"use TLS (tls://{parts.netloc}), or set {PLAIN}=1 in a network where you trust every machine"
         raise PorismError(
-            "is neither encrypted nor on this machine, and a scheduler runs anyone's code", where=address, fix=fix
+            "neither encrypted nor on this machine, and a scheduler runs anyone's code", where=address, fix=fix
         )
     return address
 

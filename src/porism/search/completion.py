@@ -123,5 +123,5 @@ def suggestions(query: ReadQuery, ranked: ScoredRanking, chosen: Filter) -> tupl
         found.append("search for similar formulas: use the Formulas tab, or `porism formulas`")
         found.append("replace a part of the formula by a wildcard, for example ?x")
     if not len(ranked.scoring.context.terms["words"]) and query.title.strip():
-        found.append("no post contains any of these words: check the spelling, or try other words")
+        found.append("check the spelling, or try other words")
     return tuple(found)

@@ -101,7 +101,7 @@ def _cluster_place(address: str) -> Place:
     """Return where a collection is in a cluster."""
     if not address.startswith("opensearch"):
         fix = "name the address of a cluster: opensearch://host:9200/name"
-        raise PorismError("is no collection in a cluster", where=address, fix=fix)
+        raise PorismError("no collection in a cluster", where=address, fix=fix)
     from porism.store.opensearch import open_cluster
 
     return open_cluster(address).place

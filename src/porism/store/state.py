@@ -79,7 +79,7 @@ class State:
 def no_place(address: str | Path = "") -> PorismError:
     """Return the error of a store that is no folder, where files are to be kept beside it."""
     return PorismError(
-        "is not a folder, so that nothing can be kept beside it",
+        "not a folder, so that nothing can be kept beside it",
         where=str(address) or "the store",
         fix="name a folder for change log, tokens, caches and models: --state DIR",
     )

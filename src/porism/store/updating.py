@@ -198,4 +198,4 @@ class FolderWatcher:
         names = [source["name"] for source in content.facts["sources"]]
         if names != [self.folder.resolve().name]:
             fix = "move it away, or name another index"
-            raise PorismError(f"is a collection of {', '.join(names)}", where=str(place), fix=fix)
+            raise PorismError(f"a collection of {', '.join(names)}", where=str(place), fix=fix)

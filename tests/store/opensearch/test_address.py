@@ -37,7 +37,7 @@ def test_an_address_is_read_and_printed(text: str, hosts: list[tuple[str, int]],
 @pytest.mark.parametrize(
     ("text", "fact", "fix"),
     [
-        ("http://h/math", "is not the address of an OpenSearch cluster", "write opensearch://host1"),
+        ("http://h/math", "not the address of an OpenSearch cluster", "write opensearch://host1"),
         ("opensearch://h", "the name of the collection is missing", "write opensearch://host1"),
         ("opensearch://h/", "the name of the collection is missing", "write opensearch://host1"),
         ("opensearch://h/Math", "'Math' is not the name of a collection", "a to z, 0 to 9, - and _"),
@@ -123,7 +123,7 @@ def test_a_password_file_is_for_its_owner_alone(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(PorismError, match="has no password in its first line"):
         Credentials.from_environment()
     file.write_bytes(b"\xff\n")
-    with pytest.raises(PorismError, match="is not UTF-8 text"):
+    with pytest.raises(PorismError, match="not UTF-8 text"):
         Credentials.from_environment()
 
 
@@ -134,7 +134,7 @@ def test_a_file_of_certificates_is_checked(tmp_path: Path, monkeypatch: pytest.M
         tls_context()
     assert error.value.where == str(file)
     file.write_text("no certificate")
-    with pytest.raises(PorismError, match="is not a file of certificates") as error:
+    with pytest.raises(PorismError, match="not a file of certificates") as error:
         tls_context()
     assert error.value.fix.startswith("name in PORISM_OPENSEARCH_CA the PEM file")
 

@@ -68,8 +68,8 @@ def test_lines_of_json_change_an_index(notes: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize(
     ("line", "fact"),
     [
-        ("{", "is no change"),
-        ('{"id": 1}', "is no change: body is missing"),
+        ("{", "not a valid change"),
+        ('{"id": 1}', "not a valid change: the body is missing"),
         ('{"id": 1, "body": "", "x": 1}', "unknown key 'x'"),
     ],
 )

@@ -72,7 +72,7 @@ def test_an_index_follows_its_folder_and_a_server_follows_the_index(notes: Path)
         assert titles(index, "cubes") == []
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == 0
-    assert log.read_text().endswith("no longer followed\n")
+    assert log.read_text().endswith(f"stopped watching {notes}\n")
 
 
 def test_a_bad_file_a_lost_folder_and_a_busy_index_are_reported_and_survived(notes: Path) -> None:

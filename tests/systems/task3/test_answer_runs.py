@@ -92,7 +92,7 @@ def test_the_default_engine_answers_with_its_best_passage(
 
 
 def test_a_system_must_end_with_an_answerer(demo: Path, tmp_path: Path, topics: list[Topic]) -> None:
-    with pytest.raises(PorismError, match=r"mine/wrong, part terrier: is a .*: the last part must be an answerer"):
+    with pytest.raises(PorismError, match=r"mine/wrong, part terrier: a .*: the last part must be an answerer"):
         made(demo, tmp_path, topics, own(tmp_path, "wrong"))
 
 

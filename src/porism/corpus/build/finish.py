@@ -72,7 +72,7 @@ def _count(store: sqlite3.Connection, ledger: Ledger) -> None:
         ledger.keep("pictures", images)
     spurious = store.execute("SELECT count(*) FROM formulas WHERE issue IN ('d', 'dv')").fetchone()[0]
     if spurious:
-        ledger.drop("formulas", "only in older versions or lost in the text (issue d)", number=spurious)
+        ledger.drop("formulas", "that occur only in older versions of a post (kept, never searched)", number=spurious)
 
 
 def add_indexes(store: sqlite3.Connection) -> None:

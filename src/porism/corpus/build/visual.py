@@ -5,7 +5,9 @@ The visual key of a formula is its layout as a Tangent-S string, or else its LaT
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism.corpus.build.work import WaitingVisual, number, rows
@@ -85,3 +87,52 @@ class VisualIds:
             store.executemany("UPDATE expressions SET visual_id = ? WHERE id = ?", ids)
         store.commit()
         self._work.commit()
+
+
+Key = tuple[str, str] | int
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A formula with the visual id that it had and its present visual key (or the key's hash)."""
+
+    formula_id: int
+    old_visual_id: int
+    key: Key
+
+
+def recluster(
+    formulas: Iterable[Assigned], relevance: Mapping[int, float] | None = None, first_new: int | None = None
+) -> dict[int, int]:
+    """Return the new visual id of each formula, from an old assignment and true keys: the repair of ARQMath-3.
+
+    A cluster with more than one key is faulty and is split by key. The part with most formulas keeps the id; a tie goes to the part
+    with the larger cumulative relevance (`relevance` by formula id), then to the part with the lowest formula id. Every other
+    formula joins the cluster that its key now has, a sound one first, else a new id, shared by equal keys. Holds all formulas in memory.
+    """
+    relevance = relevance or {}
+    clusters: dict[int, dict[Key, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for formula in formulas:
+        clusters[formula.old_visual_id][formula.key].append(formula.formula_id)
+    following = max(clusters, default=0) + 1 if first_new is None else first_new
+    home: dict[Key, int] = {}
+    for visual, parts in sorted(clusters.items()):
+        if len(parts) == 1:
+            home.setdefault(next(iter(parts)), visual)
+    moved: list[tuple[int, Key, list[int]]] = []
+    result: dict[int, int] = {}
+    for visual, parts in sorted(clusters.items()):
+        winner = max(
+            parts, key=lambda key: (len(parts[key]), sum(relevance.get(i, 0) for i in parts[key]), -min(parts[key]))
+        )
+        for key, ids in parts.items():
+            if key == winner:
+                result.update(dict.fromkeys(ids, visual))
+                home.setdefault(key, visual)
+            else:
+                moved.append((min(ids), key, ids))
+    for _, key, ids in sorted(moved, key=lambda part: part[0]):
+        if key not in home:
+            home[key], following = following, following + 1
+        result.update(dict.fromkeys(ids, home[key]))
+    return result

@@ -285,4 +285,4 @@ def _parsed(text: str) -> dict[str, Any]:
     try:
         return _object(json.loads(text))
     except ValueError:
-        raise RowError("is not a line of JSON") from None
+        raise RowError("not a line of JSON") from None

@@ -149,7 +149,7 @@ class _Reader:
             reason = "not well-formed XML"
         except (LookupError, ValueError) as error:  # of Python's codecs
             where, fix = f"{self._where}:{self.line}", "convert the file to UTF-8"
-            raise PorismError(f"is in an encoding that cannot be read: {error}", where=where, fix=fix) from None
+            raise PorismError(f"in an encoding that cannot be read: {error}", where=where, fix=fix) from None
         self._good += len(self._rows)
         if self._rows:
             self._bad_since_good = 0
@@ -207,10 +207,10 @@ def _fault(error: expat.ExpatError, where: str, lines_before: int) -> PorismErro
     if reason in (expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN):
         return PorismError("the file ends in the middle", where=place, fix="fetch the file again; it is truncated")
     if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
-        message = f"is not well-formed XML or not in its declared encoding (column {error.offset + 1})"
+        message = f"not well-formed XML or not in its declared encoding (column {error.offset + 1})"
         return PorismError(message, where=place, fix="fetch the file again, or convert it to UTF-8")
     return PorismError(
-        f"is not well-formed XML: {reason}",
+        f"not well-formed XML: {reason}",
         where=place,
         fix="fetch the file again, or convert it to UTF-8"
         if reason in (expat.errors.XML_ERROR_INCORRECT_ENCODING, expat.errors.XML_ERROR_UNKNOWN_ENCODING)

@@ -19,6 +19,7 @@ from porism.corpus.content import (
     TagCount,
     UsingPost,
     Visual,
+    VisualKey,
     VisualTrees,
     VisualUse,
     VoteCount,
@@ -73,12 +74,12 @@ class Collection:
         place = Path(path)
         if not (place / MANIFEST).is_file():
             fix = f"porism build SOURCE -o {place}"
-            raise PorismError("is not a collection (no manifest.json)", where=str(place), fix=fix)
+            raise PorismError("not a collection (no manifest.json)", where=str(place), fix=fix)
         manifest, intact = read_sealed(place / MANIFEST, REBUILD)
         if manifest.get("kind") != "collection" or manifest.get("format") != FORMAT:
             found = f"{manifest.get('kind')} of format {manifest.get('format')}"
             fix = "build the collection again with this version"
-            raise PorismError(f"is a {found}, not a collection of format {FORMAT}", where=str(place), fix=fix)
+            raise PorismError(f"a {found}, not a collection of format {FORMAT}", where=str(place), fix=fix)
         if not intact or not manifest.keys() <= KEYS:
             raise DamageError(WRONG, where=str(place / MANIFEST), fix=REBUILD)
         for part in part_names(manifest):
@@ -348,6 +349,11 @@ class Collection:
             query = f"""SELECT v.id, e.id, e.latex, e.trees FROM visuals v JOIN expressions e ON e.id = v.expression_id
                 WHERE v.id IN ({", ".join("?" * len(chunk))}) ORDER BY v.id"""
             yield from map(VisualTrees._make, self.parts.newest_rows(query, chunk))
+
+    def visual_keys(self) -> Iterator[VisualKey]:
+        """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""
+        query = "SELECT f.id, f.visual_id, e.key FROM formulas f JOIN expressions e ON e.id = f.expression_id"
+        return map(VisualKey._make, self._rows(query + " ORDER BY f.id"))
 
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""

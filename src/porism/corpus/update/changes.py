@@ -234,14 +234,14 @@ def _values(record: Mapping[str, object], keys: Mapping[str, _Key]) -> dict[str,
     if unknown := sorted(record.keys() - keys.keys()):
         raise RowError(f"unknown key {unknown[0][:40]!r}")
     if missing := [name for name, key in keys.items() if key.required and name not in record]:
-        raise RowError(f"{missing[0]} is missing")
+        raise RowError(f"the {missing[0]} is missing")
     return {name: key.check(record[name], name) if name in record else key.default for name, key in keys.items()}
 
 
 def take_record(changes: Changes, record: object) -> None:
     """Add one record to changes. What is wrong with it is a RowError, or another of FAULTS."""
     if not isinstance(record, dict):
-        raise RowError("is not an object")
+        raise RowError("not an object")
     if "delete" in record:
         changes.delete([_values(record, DELETE)["delete"]])
     elif "delete_comment" in record:
@@ -291,7 +291,9 @@ def checked_records(lines: Iterable[str], where: str, changes: Changes) -> Itera
                 record = parse_line(line)
                 take_record(changes, record)
             except FAULTS as error:
-                raise PorismError(f"is no change: {error}", where=f"{where}:{number}", fix=f"write {LINE}") from None
+                raise PorismError(
+                    f"not a valid change: {error}", where=f"{where}:{number}", fix=f"write {LINE}"
+                ) from None
             yield cast(dict[str, Any], record)
 
 

@@ -54,7 +54,7 @@ def read_training_items(path: str | Path) -> list[TrainingItem]:
     with open_text(path) as stream:
         lines = [line.rstrip("\n").split("\t") for line in stream]
     if not lines or lines[0] not in (HEADER, TASK2_HEADER):
-        raise PorismError("is not a table of training items", where=str(path), fix=FIX)
+        raise PorismError("not a table of training items", where=str(path), fix=FIX)
     found = []
     for number, cells in enumerate(lines[1:], 2):
         row = dict(zip(lines[0], cells, strict=False))

@@ -69,7 +69,7 @@ def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], ids: IdL
         options.task == 2
     ):
         raise PorismError(
-            f"is a run of {run.kind}, but the pool is for task {options.task}",
+            f"a run of {run.kind}, but the pool is for task {options.task}",
             where=str(path),
             fix="build a separate pool for each task",
         )

@@ -85,10 +85,10 @@ def read_manifest(folder: Path) -> PoolManifest:
     """Read the manifest of a pool, or explain why the folder is not one."""
     path = folder / MANIFEST
     if not path.is_file():
-        raise PorismError("is not a pool (no pool.json)", where=str(folder), fix="porism lab pool build")
+        raise PorismError("not a pool (no pool.json)", where=str(folder), fix="porism lab pool build")
     manifest: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
     if manifest.get("kind") != "pool" or manifest.get("format") != FORMAT:
-        raise PorismError("is not a pool of this version", where=str(folder), fix="build the pool again")
+        raise PorismError("not a pool of this version", where=str(folder), fix="build the pool again")
     return PoolManifest(manifest["options"]["task"], tuple(RunEntry(**run) for run in manifest["runs"]))
 
 
@@ -96,7 +96,9 @@ def read_base(folder: Path, task: int, names: Iterable[str]) -> BasePool:
     """Read an earlier pool to extend; it must be of this task and must not hold the runs with these names."""
     manifest = read_manifest(folder)
     if manifest.task != task:
-        raise PorismError(f"is a pool of task {manifest.task}", where=str(folder), fix=f"name a pool of task {task}")
+        raise PorismError(
+            f"a pool of task {manifest.task}, not of task {task}", where=str(folder), fix=f"name a pool of task {task}"
+        )
     if again := sorted({run.name for run in manifest.runs} & set(names)):
         raise PorismError(f"already holds the run {again[0]}", where=str(folder), fix="give only the new runs")
     return BasePool(read_pool(folder), manifest.runs)

@@ -90,7 +90,7 @@ def read_rows(text: str, where: str) -> list[ResultRow]:
         return _checked_rows(reader, where)
     except csv.Error as error:
         raise PorismError(
-            f"is not a CSV file: {error}", where=f"{where}:{reader.line_num}", fix="download it again"
+            f"not a CSV file: {error}", where=f"{where}:{reader.line_num}", fix="download it again"
         ) from None
 
 
@@ -98,7 +98,7 @@ def _checked_rows(reader: Any, where: str) -> list[ResultRow]:
     header: list[str] = next(reader, [])
     if missing := [name for name in REQUIRED_COLUMNS if name not in header]:
         raise PorismError(
-            f"is not a results file: no column {', '.join(missing)}",
+            f"not a results file: no column {', '.join(missing)}",
             where=where,
             fix="name the results CSV of a Porism batch",
         )

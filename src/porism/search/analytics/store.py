@@ -110,7 +110,7 @@ def open_database(path: Path, *, create: bool = False) -> sqlite3.Connection:
             identity = database.execute("PRAGMA application_id").fetchone()[0]
             is_new = create and not database.execute("SELECT count(*) FROM sqlite_schema").fetchone()[0]
             if identity != APPLICATION and not is_new:
-                raise PorismError("is not a file of search analytics", where=str(path), fix=fix)
+                raise PorismError("not a file of search analytics", where=str(path), fix=fix)
         except BaseException:
             database.close()
             raise

@@ -53,7 +53,7 @@ def load_model(path: Path | None = None) -> Model:
             f"cannot be read as a model: {error}", where=where, fix="make one: porism model train ranking"
         ) from None
     if not all(isinstance(table, dict) and all(_is_weight(one) for one in table.values()) for table in raw.values()):
-        raise PorismError("is not a table of weights", where=where, fix="make one: porism model train ranking")
+        raise PorismError("not a table of weights", where=where, fix="make one: porism model train ranking")
     unknown = [
         f"{kind}.{name}" for kind in raw for name in raw[kind] if kind not in KINDS or name not in feature_names()
     ]

@@ -13,7 +13,7 @@ from porism.search.retrieval.term_scores import score_batch, view_table
 from porism.store.weighting import BM25
 
 PRESENCE = BM25(k1=0.0)  # a name counts once
-TEXTS = {"title": "the title is what you search for", "question": "defines what you search for"}
+TEXTS = {"title": "the title is exactly your query", "question": "defines what you search for"}
 
 
 class NameMatch(Feature):

@@ -112,7 +112,7 @@ class TitleIdentity(Feature):
 
     def describe(self, batch: CandidateBatch) -> str:
         """Return the feature in words."""
-        return "its title says what you search for"
+        return "the title matches your query"
 
 
 FEATURES = (TitleIdentity(),)

@@ -8,7 +8,7 @@ from porism.analysis.schema import FORMULA_FAMILIES
 from porism.search.features.feature import KINDS, Feature
 from porism.search.retrieval.context import CandidateBatch, Values
 
-TEXTS = {"words": "about a similar subject", "tuples": "with formulas of a similar kind"}
+TEXTS = {"words": "about a similar subject", "tuples": "its formulas have a similar structure"}
 
 
 class VectorSimilarity(Feature):

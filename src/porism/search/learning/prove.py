@@ -117,7 +117,7 @@ def prove(
     directory = ModelDirectory.open(place)
     if directory.kind not in SCORERS:
         raise PorismError(
-            f"is a model of the kind {directory.kind}, which ranks nothing", where=place, fix="name an encoder"
+            f"a model of the kind {directory.kind}, which ranks nothing", where=place, fix="name an encoder"
         )
     depth = DEPTH if directory.kind == "bi-encoder" else first
     texts, encoder = PostTexts(engine.content), engine.snapshot.learned.encoder

@@ -149,6 +149,8 @@ def _formula_streams(content: Content) -> None:
     assert {one.expression_id for one in occurrences} <= expressions.keys(), "an expression is missing"
     visuals = [one.id for one in content.visuals()]
     assert visuals == sorted({one.visual_id for one in occurrences}), "visual ids are others, or in another order"
+    keys = {one.formula_id: one.visual_id for one in content.visual_keys()}
+    assert keys == {one.id: one.visual_id for one in formulas}, "visual keys are those of other formulas"
     common = list(content.most_common(2))
     assert len(common) == 2, "the most common formulas are others"
     assert common[0].formulas >= common[1].formulas, "the most common formula must come first"

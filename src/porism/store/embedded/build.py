@@ -68,7 +68,7 @@ def _on_disk(content: Content | str | Path) -> Collection:
     if isinstance(content, Collection):
         return content
     fix = "build a collection in a folder: porism build SOURCE -o COLLECTION"
-    raise PorismError("is not in a folder, which an index is built from", where=content.name, fix=fix)
+    raise PorismError("not in a folder, which an index is built from", where=content.name, fix=fix)
 
 
 class SegmentOptions(NamedTuple):

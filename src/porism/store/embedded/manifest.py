@@ -116,7 +116,7 @@ def read_manifest(directory: Path, kind: str, *, collection: str | None = None) 
     if manifest.format < FORMAT or manifest.terms != terms_fingerprint():
         raise PorismError("was built by another version of Porism", where=str(directory), fix=rebuild)
     if manifest.kind != kind:
-        raise PorismError(f"is an index of {manifest.kind}, not of {kind}", where=str(directory), fix=rebuild)
+        raise PorismError(f"an index of {manifest.kind}, not of {kind}", where=str(directory), fix=rebuild)
     if collection is not None and manifest.collection != collection:
         raise PorismError(
             f"was built from another collection ({manifest.collection[:12]}, not {collection[:12]})",
@@ -140,12 +140,12 @@ def _parse(directory: Path) -> Manifest:
         fix = f"check the path, or build the index: porism index COLLECTION -o {directory}"
         raise PorismError("no such folder", where=str(directory), fix=fix)
     if not path.is_file():
-        raise PorismError("is not a finished index: it has no manifest", where=str(directory), fix=rebuild)
+        raise PorismError("not a Porism index (no manifest.json)", where=str(directory), fix=rebuild)
     raw, intact = read_sealed(path, rebuild)
     try:
         if raw["kind"] == "collection":
             fix = f"index it: porism index {directory} -o {directory}-index"
-            raise PorismError("is a collection, not an index", where=str(directory), fix=fix)
+            raise PorismError("a collection, not an index", where=str(directory), fix=fix)
         if raw["format"] != FORMAT:  # other formats may have other keys
             return Manifest(str(raw["kind"]), str(raw["collection"]), int(raw["format"]))
         if not intact:

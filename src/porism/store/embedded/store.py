@@ -42,7 +42,7 @@ class ContentSnapshot:
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         place = self.info.address
         raise PorismError(
-            "is a collection, not an index", where=place, fix=f"index it: porism index {place} -o {place}-index"
+            "a collection, not an index", where=place, fix=f"index it: porism index {place} -o {place}-index"
         )
 
     statistics = search = threads = formulas = posts = locate = _refuse
@@ -226,7 +226,7 @@ class CollectionStore:
     def writer(self, source: str = "update", wait: float = 0.0) -> IndexWriter:
         """Refuse: an index is changed, with its collection."""
         fix = f"index it: porism index {self.path} -o INDEX"
-        raise PorismError("is a collection, which does not change", where=self.address, fix=fix)
+        raise PorismError("a collection, which does not change", where=self.address, fix=fix)
 
 
 def open_folder(

@@ -21,7 +21,7 @@ def verify_place(path: Path, progress: Progress | None = None) -> list[Verificat
     """Read all files of a collection, or of an index and its collection."""
     if not (path / MANIFEST).is_file():
         fix = "name a folder that porism build or porism index made, or a journal"
-        raise PorismError("is neither an index nor a collection", where=str(path), fix=fix)
+        raise PorismError("neither an index nor a collection", where=str(path), fix=fix)
     if is_collection(path):
         return [verify_collection(path, progress)]
     own = verify_index(path, progress)

@@ -54,7 +54,7 @@ def _read_password(path: Path) -> str:
         fix = f"write the password into a file with the rights 600, and name it in {PASSWORD_FILE}"
         raise PorismError(f"cannot be read: {error.strerror}", where=str(path), fix=fix) from None
     except UnicodeDecodeError:
-        raise PorismError("is not UTF-8 text", where=str(path), fix="write the password as UTF-8") from None
+        raise PorismError("not UTF-8 text", where=str(path), fix="write the password as UTF-8") from None
     if not text:
         raise PorismError("has no password in its first line", where=str(path), fix="write the password there")
     return text

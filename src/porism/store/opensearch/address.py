@@ -57,7 +57,7 @@ class ClusterAddress:
         """Read an address; what is wrong with it is said without repeating a password that it may contain."""
         scheme, _, rest = text.partition("://")
         if scheme not in SCHEMES:
-            raise PorismError("is not the address of an OpenSearch cluster", where=scheme, fix=f"write {EXAMPLE}")
+            raise PorismError("not the address of an OpenSearch cluster", where=scheme, fix=f"write {EXAMPLE}")
         if "@" in rest:
             place = f"{scheme}://...@{rest.rpartition('@')[2]}"
             fix = "remove them, and set PORISM_OPENSEARCH_USER and PORISM_OPENSEARCH_PASSWORD_FILE"

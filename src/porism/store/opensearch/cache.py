@@ -7,11 +7,14 @@ from threading import Lock
 from typing import Any
 
 from porism.store.opensearch.generation import Generation
+from porism.store.opensearch.packing import unpack_group
 from porism.store.opensearch.schema import Kind
 
 MOST_RECORDS = 20_000
 MOST: Mapping[Kind, int] = {"threads": MOST_RECORDS, "formulas": 4 * MOST_RECORDS, "posts": 2_000, "rows": 2_000}
 MOST_CACHES = 16  # one for each index and choice of fields; older builds go first
+MANY_MISSING = 300  # formulas, from which on those of whole threads are read: fewer documents, and more bytes
+RECORD = ("record",)
 Fields = Mapping[str, Any]
 
 
@@ -57,6 +60,22 @@ class Documents:
                     del self._caches[next(iter(self._caches))]
                 found = self._caches.setdefault((index, stored), RecordCache(MOST[kind]))
         return found
+
+    def read_formulas(self, generation: Generation, numbers: Sequence[int], threads: Mapping[int, int]) -> None:
+        """Read records of formulas with those of threads that have them, if many are missing."""
+        cache = self._cache(generation.index_name("formulas"), "formulas", RECORD)
+        versions = generation.versions["formulas"]
+        found = cache.get_all(versions.all(numbers))
+        missing = {number for number, one in zip(numbers, found, strict=True) if one is None}
+        if len(missing) < MANY_MISSING:
+            return
+        keys = dict.fromkeys(threads[number] for number in missing if number in threads)
+        ids = [number for number in map(generation.versions["threads"].id, keys) if number]
+        for answer in generation.place.cluster.mget(generation.index_name("threads"), ids, ("formulas",)):
+            for number, record in unpack_group(answer["fields"]["formulas"][0]).items() if answer.get("found") else ():
+                # Of one that commits wrote, a thread may have an older record.
+                if number in missing and not versions.is_changed(number):
+                    cache.put(number, {"record": [record]})
 
     def read(
         self, generation: Generation, kind: Kind, keys: Sequence[Any], stored: tuple[str, ...]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import FAMILIES, FIELDS, FORMULA, FORMULA_FAMILIES
+from porism.analysis.schema import FAMILIES, FIELDS, FORMULA, FORMULA_FAMILIES, VISUAL_FAMILY
 from porism.corpus.store.collection import Collection
 from porism.corpus.update.delta import Delta
 from porism.corpus.update.threads import highest
@@ -29,16 +29,24 @@ from porism.store.embedded.terms.dictionary import Dictionary
 from porism.store.embedded.terms.postings import PostingLists
 from porism.store.embedded.vectors import VECTOR_FAMILIES
 from porism.store.opensearch.blocks import EXPRESSIONS, FORMULAS, USERS, VISUALS, Block, Row, Table
-from porism.store.opensearch.counting import OldFormulas, answer_count, recoded, row_block, thread_counts, with_lengths
-from porism.store.opensearch.documents import image_line, lines_of_threads, place_posts, single_line
+from porism.store.opensearch.counting import (
+    OldFormulas,
+    answer_count,
+    recoded,
+    row_block,
+    thread_codes,
+    thread_counts,
+    with_lengths,
+)
+from porism.store.opensearch.documents import ThreadRecords, image_line, lines_of_threads, place_posts, single_line
 from porism.store.opensearch.generation import Commit
 from porism.store.opensearch.inverting import read_rows
 from porism.store.opensearch.load import HIGHEST
 from porism.store.opensearch.manifest import StoreManifest
-from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_formulas, pack_threads
+from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_formulas, pack_group, pack_threads
 from porism.store.opensearch.posts import lines_of_posts, read_posts
 from porism.store.opensearch.rendering import binary, lines_of_columns, render_terms
-from porism.store.opensearch.schema import COMMON, MOST_COMMON, TAGS, Kind, image_key
+from porism.store.opensearch.schema import COMMON, FEW_THREADS, MOST_COMMON, TAGS, Kind, image_key
 from porism.store.opensearch.snapshot import ClusterSnapshot
 from porism.store.opensearch.tables import FOLDERS, NOTHING, Counted, SymbolChange, Tables, TermChange
 from porism.store.records import UNKNOWN, Threads
@@ -182,14 +190,14 @@ class Change:
     def _put_segment(self, tables: Tables) -> Threads | None:
         if self._segment is None:
             return None
-        new = self._put_threads() if self._delta.threads else None
+        new = self._put_threads(tables) if self._delta.threads else None
         if new is not None:
             self._put_posts(new)
         if self._delta.new_visuals:
             self._put_formulas(tables)
         return new
 
-    def _put_threads(self) -> Threads:
+    def _put_threads(self, tables: Tables) -> Threads:
         segment = self._segment
         assert segment is not None, "there are threads"
         batch = segment.posts.fetch(np.arange(segment.posts.size("thread")), sorted(FAMILIES))
@@ -207,10 +215,32 @@ class Change:
         )
         manifest = self._before.manifest
         weights = np.array(manifest.main_view.vector(FIELDS))
-        packed = pack_threads(columns, terms)
-        self._lines["threads"] += lines_of_threads(batch, packed, manifest.posts, weights, self._generation)
+        stored = ThreadRecords(pack_threads(columns, terms), self._formulas_of(batch, tables))
+        self._lines["threads"] += lines_of_threads(batch, stored, manifest.posts, weights, self._generation)
         self._put["threads"] += batch.post_ids[batch.starts].tolist()
         return batch
+
+    def _formulas_of(self, batch: Threads, tables: Tables) -> list[bytes]:
+        """Return the records of the formulas of each thread that few threads have."""
+        new = self._new_formulas(tables)
+        found = []
+        for codes in thread_codes(batch, VISUAL_FAMILY):
+            own = codes[tables.frequencies(VISUAL_FAMILY, codes) <= FEW_THREADS]
+            visuals = tables.symbols.rows(tables.numbers_of_visuals(own))
+            visuals = visuals[visuals != UNKNOWN]
+            old = [number for number in visuals.tolist() if number not in new]
+            known = dict(zip(old, self._snapshot.records("formulas", np.array(old, np.int64)), strict=True)) | new
+            found.append(pack_group(visuals.tolist(), [known[number] for number in visuals.tolist()]))
+        return found
+
+    def _new_formulas(self, tables: Tables) -> dict[int, bytes]:
+        """Return the records of the formulas of the segment."""
+        segment = self._segment
+        assert segment is not None, "there are threads"
+        labels = np.array([tables.symbols.labels[name] for name in segment.formulas.labels], np.int32)
+        source = FormulaSource(read_columns(segment.folder / "formulas" / "rows", TYPES), labels)
+        ids = segment.formulas.all_visual_ids.tolist()
+        return dict(zip(ids, pack_formulas(source, range(len(ids))), strict=True))
 
     def _put_posts(self, batch: Threads) -> None:
         ids = batch.post_ids.tolist()
@@ -237,8 +267,7 @@ class Change:
         path, families = segment.folder / "formulas", self._before.manifest.formulas
         lists = {family: PostingLists(path / "terms" / family) for family in FORMULA_FAMILIES}
         lengths = {family: read_array(path / "terms" / f"{family}.lengths.npy") for family in FORMULA_FAMILIES}
-        labels = np.array([tables.symbols.labels[name] for name in segment.formulas.labels], np.int32)
-        source = FormulaSource(read_columns(path / "rows", TYPES), labels)
+        records = self._new_formulas(tables)
         for rows in read_rows(lists, lengths, segment.formulas.formulas):
             ids = segment.formulas.all_visual_ids[rows.first : rows.end].tolist()
             columns: dict[str, Sequence[Any]] = {"id": ids}
@@ -246,7 +275,7 @@ class Change:
                 terms = recoded(own, self._codes["formulas", family])
                 first = np.arange(rows.end - rows.first + 1)
                 columns[family] = render_terms(terms, first, np.ones(1), families[family].mean, families[family].scale)
-            columns["record"] = [binary(one) for one in pack_formulas(source, range(rows.first, rows.end))]
+            columns["record"] = [binary(records[number]) for number in ids]
             self._lines["formulas"] += lines_of_columns(ids, self._generation, columns)
             self._put["formulas"] += ids
 

@@ -23,7 +23,7 @@ from porism.store.opensearch.blocks import EXPRESSIONS, USERS, VISUALS, Row
 from porism.store.opensearch.content import ClusterContent
 from porism.store.opensearch.manifest import StoreManifest
 
-NO_KEY = 1 - (1 << 63)  # of an expression that stands for the highest id
+NO_KEY = 1 - (1 << 63)  # of an expression that means the highest id
 
 
 class ClosureParts(Parts):

@@ -111,7 +111,9 @@ class Cluster:
         self, index: str, ids: Sequence[str], stored: Sequence[str] = (), seconds: float | None = None
     ) -> list[Any]:
         """Return documents by their ids, with these stored fields or else their source. A missing one has no `found`."""
-        params = {"filter_path": "docs._id,docs.found,docs.error,docs.fields,docs._source"}
+        params = {
+            "filter_path": "docs._index,docs._id,docs._seq_no,docs._primary_term,docs.found,docs.error,docs.fields,docs._source"
+        }
         if stored:
             params["stored_fields"] = ",".join(stored)
 

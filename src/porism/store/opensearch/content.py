@@ -16,6 +16,7 @@ from porism.corpus.content import (
     TagCount,
     UsingPost,
     Visual,
+    VisualKey,
     VoteCount,
     batched,
     formulas_fingerprint,
@@ -314,6 +315,12 @@ class ClusterContent(ContentReader):
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""
         return (Visual(*row) for row in self.rows_of(VISUALS) if row[2])
+
+    def visual_keys(self) -> Iterator[VisualKey]:
+        """Yield the visual id and the visual key of every formula."""
+        for some in batched(self.rows_of(FORMULAS), IDS):
+            expressions = self.table_rows(EXPRESSIONS, [row[5] for row in some])
+            yield from (VisualKey(row[0], row[6], expressions[row[5]][7]) for row in some)
 
     def most_common(self, number: int) -> Iterator[CommonVisual]:
         """Yield the most common formulas."""

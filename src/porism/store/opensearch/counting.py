@@ -46,12 +46,18 @@ class OldFormulas(NamedTuple):
         return cls(terms, labels, keys, lengths)
 
 
+def thread_codes(batch: Threads, family: str) -> list[Ints]:
+    """Return the codes of the terms of each thread in a family, ascending."""
+    rows = batch.terms[family]
+    return [
+        np.unique(rows.keys[int(rows.starts[start]) : int(rows.ends[end - 1])]).astype(np.int64)
+        for start, end in zip(batch.starts.tolist(), batch.ends.tolist(), strict=True)
+    ]
+
+
 def thread_counts(batch: Threads, family: str) -> Counted:
     """Return how many of some threads contain each term of a family."""
-    rows = batch.terms[family]
-    codes: list[Ints] = []
-    for start, end in zip(batch.starts.tolist(), batch.ends.tolist(), strict=True):
-        codes.append(np.unique(rows.keys[int(rows.starts[start]) : int(rows.ends[end - 1])]).astype(np.int64))
+    codes = thread_codes(batch, family)
     found = np.concatenate(codes) if codes else np.empty(0, np.int64)
     return NOTHING.plus(found, np.ones(len(found), np.int64))
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 import cbor2
 import numpy as np
@@ -19,8 +19,15 @@ from porism.store.records import Threads
 FILE_BLOCK = 1 << 21  # bytes of a file in one document
 
 
+class ThreadRecords(NamedTuple):
+    """The records of some threads, and those of their formulas."""
+
+    terms: Sequence[bytes]
+    formulas: Sequence[bytes]
+
+
 def lines_of_threads(
-    batch: Threads, packed: Sequence[bytes], families: Mapping[str, Family], weights: npt.NDArray[Any], generation: int
+    batch: Threads, records: ThreadRecords, families: Mapping[str, Family], weights: npt.NDArray[Any], generation: int
 ) -> Iterator[bytes]:
     """Yield threads as actions of a bulk request."""
     first = np.append(batch.starts, batch.ends[-1:])
@@ -28,7 +35,8 @@ def lines_of_threads(
     for family, rows in batch.terms.items():
         columns[family] = render_terms(rows, first, weights, families[family].mean, families[family].scale)
     columns |= _years(batch)
-    columns["record"] = [binary(one) for one in packed]
+    columns["record"] = [binary(one) for one in records.terms]
+    columns["formulas"] = [binary(one) for one in records.formulas]
     return iter(lines_of_columns(columns["id"], generation, columns))
 
 

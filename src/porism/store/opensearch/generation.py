@@ -100,6 +100,10 @@ class Versions:
         found = ((key, self._of.get(key, 0)) for key in keys)
         return [None if version == GONE else (key, version) if version else key for key, version in found]
 
+    def is_changed(self, key: Any) -> bool:
+        """Return whether a commit wrote or deleted a document."""
+        return key in self._of
+
     def id(self, key: Any) -> str:
         """Return the id of the document of a key; "" for one that was deleted."""
         version = self._of.get(key, 0)

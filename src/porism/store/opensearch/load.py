@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import FAMILIES, FIELDS, FORMULA, FORMULA_FAMILIES
+from porism.analysis.schema import FAMILIES, FIELDS, FORMULA, FORMULA_FAMILIES, VISUAL_FAMILY
 from porism.corpus.update.threads import highest
 from porism.hashing import hash64
 from porism.progress import Progress, Silent
@@ -35,8 +35,10 @@ from porism.store.embedded.vectors import VECTOR_FAMILIES
 from porism.store.opensearch.address import ClusterAddress
 from porism.store.opensearch.blocks import TABLES, Table, blocks_of
 from porism.store.opensearch.connection import Cluster
+from porism.store.opensearch.counting import thread_codes
 from porism.store.opensearch.documents import (
     FILE_BLOCK,
+    ThreadRecords,
     file_lines,
     image_line,
     lines_of_threads,
@@ -47,12 +49,13 @@ from porism.store.opensearch.inverting import read_rows
 from porism.store.opensearch.lease import Lease
 from porism.store.opensearch.manifest import Family, StoreManifest, view_name
 from porism.store.opensearch.manifest import StoredFile as File
-from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_formulas, pack_threads
+from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_formulas, pack_group, pack_threads
 from porism.store.opensearch.places import Place
 from porism.store.opensearch.posts import lines_of_posts, read_posts
 from porism.store.opensearch.rendering import binary, line, lines_of_columns, render_terms
 from porism.store.opensearch.schema import (
     COMMON,
+    FEW_THREADS,
     MANIFEST,
     MOST_COMMON,
     TAGS,
@@ -62,6 +65,7 @@ from porism.store.opensearch.schema import (
 )
 from porism.store.opensearch.source import Source
 from porism.store.opensearch.tables import VISUALS, table_files
+from porism.store.records import UNKNOWN, Threads
 
 Ints = npt.NDArray[np.int64]
 THREADS_AT_ONCE = 250
@@ -234,7 +238,20 @@ class Loader:
                 [own[low:high] for own in vectors],
             )
             packed = pack_threads(columns, self._source.posts.packed(low, high))
-            yield Chunk([*lines_of_threads(batch, packed, self._families, self._weights, 0)], high)
+            records = ThreadRecords(packed, self._formulas_of(batch))
+            yield Chunk([*lines_of_threads(batch, records, self._families, self._weights, 0)], high)
+
+    def _formulas_of(self, batch: Threads) -> list[bytes]:
+        """Return the records of the formulas of each thread that few threads have."""
+        terms, formulas = self._source.posts.terms, self._source.formulas
+        source = FormulaSource(read_columns(self._source.path / "formulas" / "rows", TYPES))
+        found = []
+        for codes in thread_codes(batch, VISUAL_FAMILY):
+            visuals = terms.numbers(VISUAL_FAMILY, codes[terms.frequencies(VISUAL_FAMILY, codes) <= FEW_THREADS])
+            rows = formulas.rows(visuals)
+            known = rows != UNKNOWN
+            found.append(pack_group(visuals[known].tolist(), [*pack_formulas(source, rows[known].tolist())]))
+        return found
 
     def _posts(self, start: int) -> Iterator[Chunk]:
         ids = self._columns["id"]

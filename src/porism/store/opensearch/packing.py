@@ -144,6 +144,23 @@ def pack_formulas(source: FormulaSource, rows: Sequence[int]) -> Iterator[bytes]
         yield _padded(b"".join(parts))
 
 
+def pack_group(ids: Sequence[int], records: Sequence[bytes]) -> bytes:
+    """Return the records of some formulas as one value: their number, ids, sizes, and the records."""
+    head = np.array([len(ids), *ids, *map(len, records)], "<i8")
+    return b"".join((head.tobytes(), *records))
+
+
+def unpack_group(data: bytes) -> dict[int, bytes]:
+    """Return the records of some formulas by their ids."""
+    size = int(np.frombuffer(data, "<i8", 1)[0])
+    head = np.frombuffer(data, "<i8", 1 + 2 * size)
+    ends = (head.nbytes + np.cumsum(head[1 + size :])).tolist()
+    starts = [head.nbytes, *ends[:-1]] if size else []
+    return {
+        number: data[start:end] for number, start, end in zip(head[1 : 1 + size].tolist(), starts, ends, strict=True)
+    }
+
+
 class FormulaRecord(NamedTuple):
     """LaTeX and packed trees of a formula."""
 

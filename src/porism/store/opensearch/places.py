@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from porism.errors import PorismError
 from porism.store.opensearch.connection import Cluster
 from porism.store.opensearch.manifest import StoreManifest, read_manifest
-from porism.store.opensearch.problems import Conflict
+from porism.store.opensearch.problems import Conflict, Missing
 from porism.store.opensearch.schema import KINDS, MANIFEST, Kind, alias_name, index_name, mapping, replicated, settings
 
 AGAIN = "copy one there: porism store copy FOLDER ADDRESS"
@@ -146,16 +146,19 @@ class Place:
 
     def stored_manifest(self) -> StoredManifest:
         """Return the manifest of the newest build with its version; it says in one sentence what is missing."""
-        found = self._get(alias_name(self.name, "rows"), MANIFEST, {"stored_fields": "data"})
+        found = self.cluster.mget(alias_name(self.name, "rows"), [MANIFEST], ("data",))[0]
         if not found.get("found"):
             fact = "is not a finished collection: it has no manifest"
             raise PorismError(fact, where=str(self.cluster.address), fix=AGAIN)
         manifest = read_manifest(found["fields"]["data"][0], str(self.cluster.address))
         return StoredManifest(manifest, Version(found["_seq_no"], found["_primary_term"]))
 
-    def _get(self, index: str, key: str, params: Mapping[str, str] | None = None) -> Any:
-        """Return a document with its version, or `found` as false."""
-        return self.cluster.request("POST", f"/{index}/_mget", {"ids": [key]}, params)["docs"][0]
+    def _get(self, index: str, key: str, stored: Sequence[str] = ()) -> Any:
+        """Return a document with its version, or `found` as false. A shard that is missing for a moment is waited for."""
+        try:
+            return self.cluster.mget(index, [key], stored)[0]
+        except Missing:
+            return {"found": False, "_index": index}
 
     def put_manifest(self, manifest: StoreManifest, before: StoredManifest) -> bool:
         """Replace the manifest if it is still the one that was read; return whether it was. A request that was repeated has succeeded before."""
@@ -179,5 +182,5 @@ class Place:
 
     def version(self) -> object:
         """Return what differs after every commit: the newest build and the version of its manifest."""
-        found = self._get(alias_name(self.name, "rows"), MANIFEST, {"stored_fields": "_none_"})
+        found = self._get(alias_name(self.name, "rows"), MANIFEST, ("_none_",))
         return found["_index"], found.get("_seq_no")

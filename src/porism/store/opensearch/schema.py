@@ -71,11 +71,12 @@ def main_view(threads: int, answers: int) -> View:
     return THREAD if answers * USUAL > threads else DOCUMENT
 
 
+FEW_THREADS = 100  # a formula that more of them have is not stored with each
 USUAL = 5  # questions with one answer in all, from which on answers are usual
 
 
 def scale_of(mean_length: float) -> int:
-    """Return the frequency that stands for 1 in a family with this mean length: a power of two, of which a cluster compiles few scripts."""
+    """Return the frequency that means 1 in a family with this mean length: a power of two, of which a cluster compiles few scripts."""
     most = LARGEST_SUM * WEIGHTING.k1 * WEIGHTING.b / max(mean_length, 1.0)
     scale = LARGEST_SCALE
     while scale > most:
@@ -146,6 +147,7 @@ _FIELDS: Mapping[Kind, dict[str, Any]] = {
         **_counted(FAMILIES),
         **{field: {"type": "short"} for field in YEAR_FIELDS},
         "record": _STORED,
+        "formulas": _STORED,  # records of its formulas that few threads have
     },
     "formulas": {"id": {"type": "long"}, **_counted(FORMULA_FAMILIES), "record": _STORED},
     "posts": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -71,14 +71,30 @@ class QueryVectors(Vectors):
 class ClusterLookup:
     """Terms of records by their codes, from the tables."""
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: Tables, note: Callable[[Ints, Ints], None]) -> None:
         self._tables = tables
+        self._note = note
+        self._codes = self._threads = np.empty(0, np.int64)
         self.documents = tables.frequencies
         self.texts = tables.texts
 
+    def of(self, batch: Threads) -> None:
+        """Keep in which threads of a batch formulas are, so that their records can be read with those."""
+        if VISUAL_FAMILY in batch.terms and len(batch.post_ids):
+            rows = batch.terms[VISUAL_FAMILY]
+            low, high = int(rows.starts[0]), int(rows.ends[-1])
+            self._codes, first = np.unique(rows.keys[low:high], return_index=True)
+            posts = np.searchsorted(rows.ends, low + first, side="right")
+            self._threads = batch.numbers[np.searchsorted(batch.ends, posts, side="right")]
+
     def formulas(self, keys: Ints) -> Ints:
         """Return the visual ids of formulas by the codes with which posts name them."""
-        return self._tables.symbols.rows(self._tables.numbers_of_visuals(keys))
+        numbers = self._tables.symbols.rows(self._tables.numbers_of_visuals(keys))
+        if len(self._codes):
+            at = np.minimum(np.searchsorted(self._codes, keys), len(self._codes) - 1)
+            known = self._codes[at] == keys
+            self._note(numbers[known], self._threads[at[known]])
+        return numbers
 
 
 class ClusterRecords:
@@ -127,8 +143,8 @@ class ClusterSnapshot:
         manifest = generation.manifest
         self.generation = generation
         self._documents = documents
-        self._lookup = ClusterLookup(generation.tables)
-        self._places: dict[int, int] = {}
+        self._places: dict[int, int] = {}  # the threads of posts
+        self._formula_places: dict[int, int] = {}  # a thread of each formula
         self.content = ClusterContent(address, generation, documents)
         self.info = StoreInfo(
             address,
@@ -207,7 +223,7 @@ class ClusterSnapshot:
             found += [row[0] for row in rows if row[1] and row[1].casefold() == author.casefold()]
         return [number for number in found if number < MOST_NUMBER]
 
-    def _records(self, kind: Kind, numbers: Ints) -> list[bytes]:
+    def records(self, kind: Kind, numbers: Ints) -> list[bytes]:
         """Return the records of threads or formulas."""
         wanted = numbers.tolist()
         found = self._documents.read(self.generation, kind, wanted, ("record",))
@@ -226,20 +242,28 @@ class ClusterSnapshot:
     ) -> Threads:
         """Return threads by the ids of their questions."""
         own = [one for one in vectors if one in self.learned.vectors]
-        records = self._records("threads", numbers)
-        batch = unpack_threads(numbers, records, families, own, self._lookup)
+        records = self.records("threads", numbers)
+        lookup = ClusterLookup(self.generation.tables, self._note_formulas)
+        batch = unpack_threads(numbers, records, families, own, lookup)
         if batch is None:
             raise self._damage("a record of a thread cannot be read")
+        lookup.of(batch)
         if len(self._places) > MOST_PLACES:
             self._places = {}
         threads = np.repeat(numbers, batch.ends - batch.starts)
         self._places.update(zip(batch.post_ids.tolist(), threads.tolist(), strict=True))
         return batch
 
+    def _note_formulas(self, numbers: Ints, threads: Ints) -> None:
+        if len(self._formula_places) > MOST_PLACES:
+            self._formula_places = {}
+        self._formula_places.update(zip(numbers.tolist(), threads.tolist(), strict=True))
+
     @limited
     def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
         """Return formulas by their visual ids."""
-        records = self._records("formulas", numbers)
+        self._documents.read_formulas(self.generation, numbers.tolist(), self._formula_places)
+        records = self.records("formulas", numbers)
         own = ClusterRecords(self.generation.tables, dict(zip(numbers.tolist(), records, strict=True)))
         return unpack_formulas(numbers, records, own)
 

@@ -42,7 +42,7 @@ def build_declared(declaration: Declaration, context: SystemContext) -> Pipeline
             wanted = Retriever if place == 0 else Reranker
             if not isinstance(built, wanted):
                 kind = "first part must be a retriever" if place == 0 else "later parts must be re-rankers"
-                raise PorismError(f"is a {type(built).__name__}: the {kind}", fix="change the order of the parts")
+                raise PorismError(f"a {type(built).__name__}: the {kind}", fix="change the order of the parts")
         made.append(NamedPart(part.use, built))
     return Pipeline(made, declaration.name)
 

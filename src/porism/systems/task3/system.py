@@ -78,7 +78,7 @@ def build_answer_system(declaration: Declaration, context: SystemContext) -> Ans
         made = make_part(last.use, options, context)
         if not isinstance(made, Answerer):
             fix = "end the parts of a Task 3 system with one that writes an answer"
-            raise PorismError(f"is a {type(made).__name__}: the last part must be an answerer", fix=fix)
+            raise PorismError(f"a {type(made).__name__}: the last part must be an answerer", fix=fix)
     return AnswerSystem(declaration.name, made, finder, declaration)
 
 

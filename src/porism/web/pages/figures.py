@@ -135,7 +135,7 @@ def system_names(runs: Sequence[Path]) -> dict[str, str]:
                 names[path.stem] = str(json.loads(record.read_text(encoding="utf-8"))["system"])
             except (ValueError, KeyError, TypeError):
                 raise PorismError(
-                    "is not the record of a run", where=str(record), fix="remove it, or make the run again"
+                    "not the record of a run", where=str(record), fix="remove it, or make the run again"
                 ) from None
     return names
 

@@ -39,7 +39,7 @@ def demo(
 ) -> None:
     """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it is looked for.
 
-    With `editor`, the formula editor is installed at the same time, where npm is at hand. The demo works without it.
+    With `editor`, the formula editor is installed at the same time, if npm is available. The demo works without it.
     """
     target, dump = Path(directory), Path(sample or find_sample()) / "dump"
     if not dump.is_dir():
@@ -101,7 +101,7 @@ def make_if_missing(target: Path, name: str, make: Callable[[], object], open_it
         except PorismError as error:
             if not is_index(target):  # not ours: leave it alone
                 raise
-            print(f"{name}: {target} {error.message}; making it again", file=sys.stderr)
+            print(f"{name}: {target}: {error.message}; making it again", file=sys.stderr)
             shutil.rmtree(target)
     started = time.perf_counter()
     make()

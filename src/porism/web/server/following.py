@@ -12,6 +12,7 @@ from porism.search.engine import Engine
 from porism.web.server.integrity import FileWatch
 from porism.web.writing.access import WriteAccess
 
+SETTLE_LOOKS = 20  # after which all nodes of a cluster know of a change
 FOLLOW_SECONDS = 0.25  # between two looks for a newer commit of the index, and at the sizes and times of its files
 
 
@@ -24,7 +25,7 @@ def open_files(engine: Engine) -> None:
 
 def follow_index(app: Starlette) -> None:
     """Look after the index for as long as it is served."""
-    seen = None
+    seen, looks = None, 0
     store = app.state.engine.store
     watch = FileWatch(store)
     while True:
@@ -32,9 +33,11 @@ def follow_index(app: Starlette) -> None:
         try:
             version = store.version()
             if seen != version:
-                switch_to_newest(app)
+                looks += 1
+                # A node of a cluster may know of a change that the next one does not know of yet.
+                if switch_to_newest(app) or looks > SETTLE_LOOKS:
+                    seen, looks = version, 0
                 watch.restart()
-                seen = version
             app.state.integrity.is_away = False
         except StoreUnavailable as error:
             if not app.state.integrity.is_away:
@@ -45,8 +48,8 @@ def follow_index(app: Starlette) -> None:
         app.state.integrity.changed = watch.damages()
 
 
-def switch_to_newest(app: Starlette) -> None:
-    """Serve the newest commit of the index from now on, and report its position in the change log.
+def switch_to_newest(app: Starlette) -> bool:
+    """Serve the newest commit of the index from now on, and report its position in the change log. Return whether it is another one.
 
     Requests that are under way finish on the engine they have. The last of them frees it: an engine has no cycles of references, so that its
     files are closed at once, without the garbage collector.
@@ -54,9 +57,11 @@ def switch_to_newest(app: Starlette) -> None:
     writing: WriteAccess | None = app.state.writing
     position = writing.position() if writing else None  # before the refresh, which may find a newer commit
     fresh = app.state.engine.refresh()
-    if fresh is not app.state.engine:
+    is_new = fresh is not app.state.engine
+    if is_new:
         open_files(fresh)
         app.state.engine, app.state.cache = fresh, app.state.cache.cleared()
         logging.info("the index has changed: a newer commit is served")
     if writing and position:
         writing.served.set(position.sequence)
+    return is_new

@@ -212,5 +212,5 @@ def _journal_items(journals: Sequence[Path], place: Path) -> Iterator[Item]:
 def _site_items(site: Sequence[Path]) -> Iterator[Item]:
     for path in site:
         if not path.is_file():
-            raise PorismError("is not a file", where=str(path), fix="name the files of the site that exist")
+            raise PorismError("not a file", where=str(path), fix="name the files of the site that exist")
         yield Item(f"{SITE}/{path.name}", path)

@@ -77,7 +77,7 @@ def _users(reading: SettingsReading) -> Iterator[Problem]:
             if not read_users(Path(path)).hashes:
                 raise PorismError("has no users", where=path, fix=f"porism site users add {path} NAME")
         except PorismError as error:
-            yield Problem(_place(reading, "access.users"), f"{path} {error.message}", error.fix)
+            yield Problem(_place(reading, "access.users"), f"{path}: {error.message}", error.fix)
 
 
 def _plain_http(reading: SettingsReading) -> Iterator[Problem]:

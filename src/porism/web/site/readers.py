@@ -55,7 +55,7 @@ def read_users(path: Path) -> Users:
     try:
         state = path.stat()
         if state.st_size > LARGEST:
-            raise PorismError("is too large for a file of users", where=str(path), fix=fix)
+            raise PorismError("too large for a file of users", where=str(path), fix=fix)
         if state.st_mode & 0o077:
             fix = f"chmod 600 {path}"
             raise PorismError("can be read by other accounts of this machine", where=str(path), fix=fix)
@@ -68,7 +68,7 @@ def read_users(path: Path) -> Users:
     except OSError as error:
         raise PorismError(f"cannot be read: {error.strerror}", where=str(path), fix=fix) from None
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise PorismError("is not a file of users", where=str(path), fix=f"remove it, then: {fix}") from None
+        raise PorismError("not a file of users", where=str(path), fix=f"remove it, then: {fix}") from None
 
 
 def write_users(path: Path, users: Users) -> None:

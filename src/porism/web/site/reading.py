@@ -101,7 +101,7 @@ def _from_file(file: Path, problems: list[Problem]) -> Iterator[Given]:
     try:
         if file.stat().st_size > LARGEST_FILE:
             raise PorismError(
-                "is too large", where=str(file), fix=f"name a settings file of at most {LARGEST_FILE:,} bytes"
+                "too large", where=str(file), fix=f"name a settings file of at most {LARGEST_FILE:,} bytes"
             )
         text = file.read_text("utf-8-sig")
         document = _parsed(text)
@@ -109,7 +109,7 @@ def _from_file(file: Path, problems: list[Problem]) -> Iterator[Given]:
         fix = "name a settings file; porism serve --print-settings writes a template"
         raise PorismError(f"cannot be read: {error.strerror}", where=str(file), fix=fix) from None
     except UnicodeDecodeError:
-        raise PorismError("is not UTF-8", where=str(file), fix="convert the file to UTF-8") from None
+        raise PorismError("not UTF-8", where=str(file), fix="convert the file to UTF-8") from None
     except tomllib.TOMLDecodeError as error:
         problems.append(_syntax(file, str(error), text))
         return

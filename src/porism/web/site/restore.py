@@ -49,7 +49,7 @@ def read_list(backup: Path) -> BackupList:
             if document.get("kind") != KIND
             else "restore it with the version that made it"
         )
-        raise PorismError("is not a backup of this version of Porism", where=str(backup), fix=fix)
+        raise PorismError("not a backup of this version of Porism", where=str(backup), fix=fix)
     if not intact:
         raise DamageError(WRONG, where=f"{backup}: {LIST}", fix=OTHER)
     files, index = _files(document.get("files")), document.get("index")
@@ -79,7 +79,7 @@ def _check_space(folder: Path, made: BackupList, backup: Path) -> None:
 @contextlib.contextmanager
 def _list_file(backup: Path) -> Iterator[Path]:
     """Yield the list of a backup as a file."""
-    none = PorismError(f"is not a backup: it has no {LIST}", where=str(backup), fix="name what porism site backup made")
+    none = PorismError(f"not a backup: it has no {LIST}", where=str(backup), fix="name what porism site backup made")
     if backup.is_dir():
         if not (backup / LIST).is_file() or (backup / LIST).stat().st_size > LARGEST_LIST:
             raise none

@@ -1,4 +1,4 @@
-// The box "Has this been asked?": refresh the list while a person types. Without this file the button does it.
+// The box "Has this been asked before?": refresh the list while a person types. Without this file the button does it.
 "use strict";
 
 const form = document.querySelector("#ask-form");

@@ -1,4 +1,4 @@
-// "Has this been asked?" on another site. One tag is enough:
+// "Has this been asked before?" on another site. One tag is enough:
 //   <script src="https://search.example/static/widget.js" data-title="#title" data-body="#body" async></script>
 // It watches the two fields and shows similar questions in a sandboxed frame behind them, or inside data-target.
 // Colours: set --porism-accent, --porism-background, --porism-surface, --porism-text, --porism-muted, --porism-border,

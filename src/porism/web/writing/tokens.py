@@ -68,7 +68,7 @@ class TokenFile:
         if version != self._version:
             if state.st_mode & 0o077:
                 fix = f"chmod 600 {self.path}"
-                raise PorismError("is readable by other users of the machine", where=str(self.path), fix=fix)
+                raise PorismError("readable by other users of the machine", where=str(self.path), fix=fix)
             self._tokens, self._version = self._read(), version
         return self._tokens
 
@@ -78,7 +78,7 @@ class TokenFile:
             return tuple(Token(**{**one, "scopes": tuple(one["scopes"])}) for one in raw)
         except (ValueError, TypeError, KeyError, OSError):
             fix = f"remove it and create tokens again: rm {self.path}"
-            raise PorismError("is not a file of tokens that can be read", where=str(self.path), fix=fix) from None
+            raise PorismError("not a file of tokens that can be read", where=str(self.path), fix=fix) from None
 
     def create(self, name: str, scopes: Iterable[str]) -> NewToken:
         """Add a token; its text cannot be found out later."""

@@ -174,7 +174,7 @@ class Journal:
         elif version != str(FORMAT):
             journal.close()
             raise PorismError(
-                "is not a journal of this version, or it is damaged",
+                "not a journal of this version, or it is damaged",
                 where=str(path),
                 fix="name a file that `porism lab assess create` made, or restore the last backup",
             )

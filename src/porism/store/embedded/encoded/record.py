@@ -131,7 +131,7 @@ class IndexEncoder:
             ) from error
         if directory.digest != self.entry.model.digest:
             raise PorismError(
-                f"is another model ({directory.digest[:12]}) than the one that encoded the index "
+                f"another model ({directory.digest[:12]}) than the one that encoded the index "
                 f"({self.entry.model.name}, {self.entry.model.digest[:12]})",
                 where=self._place,
                 fix="name the same model, or encode the index again: porism model encode INDEX --encoder DIRECTORY",
