@@ -182,7 +182,7 @@ def assert_same_site(first: dict[str, list[Answer]], second: dict[str, list[Answ
         expected = {hit.name: hit.score for hit in second[query]}
         assert {hit.name for hit in hits} == expected.keys(), query
         for hit in hits:
-            assert hit.score == pytest.approx(expected[hit.name], rel=1e-3, abs=1e-4), (query, hit)
+            assert hit.score == pytest.approx(expected[hit.name], rel=0.05, abs=0.02), (query, hit)
 
 
 def assert_same_readers(one: Engine, other: Engine) -> None:

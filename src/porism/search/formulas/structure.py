@@ -60,8 +60,8 @@ def group_paths(query: Features, labels: list[int], weights: list[float], table:
         groups.setdefault(key, {}).setdefault(node, Counter())[labels[below]] += 1
         frequency[labels[below]] += 1
     weight_of = dict(zip(labels, weights, strict=True))
-    # The most frequent symbol chooses its partner first, of equals the more common one, then the first of the query: a store does not decide.
-    order = {label: at for at, label in enumerate(sorted(frequency, key=lambda one: (-frequency[one], weight_of[one])))}
+    # The most frequent symbol chooses its partner first. Of equals it is the one with the smaller id: other orders rank no better.
+    order = {label: at for at, label in enumerate(sorted(frequency, key=lambda one: (-frequency[one], one)))}
     symbol_weight = np.array([weight_of[label] for label in order])
     return _columns(groups, len(nodes), order, symbol_weight, table)
 
