@@ -40,7 +40,9 @@ STAYED = {
 }
 # They read judged data that no installation has: `python -m bench verify [--fuse N]`.
 BENCH = {"systems verify", "systems fuse"}
-NEW = {"collection", "lab", "model train", "site", "store"}
+NEW = {"collection", "lab", "model train", "site", "store"} | {
+    f"store {one}" for one in ("copy", "restore", "rollback", "snapshot")
+}
 
 
 def paths(parser: argparse.ArgumentParser) -> Iterator[str]:

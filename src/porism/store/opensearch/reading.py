@@ -45,7 +45,7 @@ class ContentReader:
         """Refuse ids that were not found."""
         missing = next((number for number in ids if number not in found), None)
         if missing is not None:
-            fix = "porism stats shows what it holds"
+            fix = "porism collection stats shows what it holds"
             raise PorismError(f"no {what} {missing} in this collection", where=self._address, fix=fix)
 
     def read_posts(self, ids: Sequence[int], parts: bool = False) -> dict[int, ReadPost]:
