@@ -23,7 +23,7 @@ from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.search.formulas.features import FEATURES, WEIGHTS
 from porism.store import open_content
-from porism.systems.runs.rankings import SPARE, returnable_instances
+from porism.systems.runs.rankings import SPARE
 
 Array = npt.NDArray[np.float64]
 TESTS = {
@@ -82,7 +82,7 @@ def read(test: str) -> list[Topic]:
         if judged := grades.get(topic.id):
             scored = searcher.score(searcher.analyse(topic.latex), SPARE * LIMIT)
             ids = scored.batch.visual_ids
-            kept = np.isin(ids, list(returnable_instances(content, ids.tolist())))
+            kept = np.isin(ids, list(content.instances(ids.tolist(), 1, returnable=True)))
             found = np.array([judged.get(str(number), -1) for number in ids[kept].tolist()])
             topics.append(
                 Topic(topic.id, ids[kept], scored.contributions[kept] / WEIGHTS, found, list(judged.values()))

@@ -19,6 +19,7 @@ MODULES = sorted(SOURCE.rglob("*.py"))
 # Imports go down only: a package may import those of a lower level, and itself. The first ones, up to `parallel`, are the ground.
 LEVELS = (
     "safe_path",
+    "limited_process",
     "errors",
     "plugins",
     "deadline",

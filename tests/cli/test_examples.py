@@ -41,6 +41,10 @@ BEFORE = {
 SERVERS = {"serve": "http://", "demo": "http://"}
 # Examples that are not run, and why.
 NOT_RUN = {
+    "store copy": "needs a cluster; tests/cluster",
+    "store rollback": "needs a cluster; tests/cluster",
+    "store snapshot": "needs a cluster; tests/cluster",
+    "store restore": "needs a cluster; tests/cluster",
     "site editor install": "needs the npm registry",
     "site editor remove": "changes the installation",
     "lab assess serve": "runs until Ctrl-C",

@@ -22,7 +22,7 @@ from porism.cli import main
             ["lab", "pol"],
             "porism lab: there is no command 'pol'\n  fix: did you mean porism lab pool? (porism lab --help explains)",
         ),
-        (["store", "9"], "porism store: there is no command '9'\n  fix: choose from verify, merge "),
+        (["store", "9"], "porism store: there is no command '9'\n  fix: choose from verify, merge, copy"),
         (["published", "--kind", "x"], "porism published is now porism lab published"),
         (["ask", "i"], "porism ask: QUERY is missing\n  fix: usage: porism ask"),
     ],

@@ -190,7 +190,7 @@ def test_vectors_that_are_added_during_a_merge_are_in_its_segment(
 
 def test_another_model_is_refused(place: Path, tiny: Tiny) -> None:
     add_vectors(place, encoder(tiny))
-    with pytest.raises(PorismError, match="is another model"):
+    with pytest.raises(PorismError, match="another model"):
         Engine.open(place, encoder=tiny("masked")).search(QUERY, kind="questions")
     with pytest.raises(PorismError, match="which cannot be opened: no such model directory"):
         Engine.open(place, encoder=place / "gone").search(QUERY, kind="questions")

@@ -124,7 +124,7 @@ def test_a_model_is_exported_first_where_that_is_possible(
     made = (tmp_path / "encoder-int8/onnx/model_int8.onnx").stat().st_mtime_ns
     assert main([*command, "--int8"]) == 0  # the export is used again
     assert (tmp_path / "encoder-int8/onnx/model_int8.onnx").stat().st_mtime_ns == made
-    assert main([*command[:3], str(tmp_path / "encoder-int8"), *command[4:], "--int8"]) == 0  # is an export already
+    assert main([*command[:4], str(tmp_path / "encoder-int8"), *command[5:], "--int8"]) == 0  # is an export already
     assert main(["model", "encode", str(tmp_path / "none"), *command[3:], "--int8"]) == 1
     assert sorted(path.name for path in tmp_path.iterdir()) == ["collection", "encoder-int8", "index"]
     other = Path(shutil.copytree(tiny("masked"), tmp_path / "other/encoder"))

@@ -8,9 +8,9 @@ import pytest
 import porism
 from porism.errors import PorismError
 from porism.records import Explanation, Query
-from porism.search.answers import candidates
 from porism.search.display.results import AlsoSearched
 from porism.search.engine import Engine
+from porism.search.retrieval import candidates
 
 WORDS_AND_FORMULA = r"proof that $\sqrt{2}$ is irrational"
 

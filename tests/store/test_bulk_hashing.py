@@ -5,14 +5,15 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from porism.store.embedded.terms.bulk_hashing import hash_hexadecimal, hash_rows, hash_texts
+from porism.store.embedded.terms.bulk_hashing import hash_hexadecimal, hash_texts
 from porism.store.embedded.terms.dictionary import hash_terms
 
 
 @pytest.mark.parametrize("width", range(9, 33))
 def test_texts_of_each_width(width: int) -> None:
     rows = np.random.default_rng(width).integers(32, 127, (200, width), np.uint8)
-    assert hash_rows(rows).tolist() == hash_terms([row.tobytes().decode("ascii") for row in rows]).tolist()
+    found = hash_texts(rows.ravel(), np.arange(width, width * len(rows) + 1, width))
+    assert found.tolist() == hash_terms([row.tobytes().decode("ascii") for row in rows]).tolist()
 
 
 @pytest.mark.parametrize("width", [8, 9])
@@ -31,4 +32,4 @@ def test_texts_of_any_width(seed: int) -> None:
 
 
 def test_no_text() -> None:
-    assert len(hash_rows(np.empty((0, 16), np.uint8))) == 0
+    assert len(hash_texts(np.empty(0, np.uint8), np.empty(0, np.int64))) == 0

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from porism import parallel
+from porism import limited_process
 from porism.corpus.sources.documents import limited
 from porism.corpus.sources.documents.folder import Folder
 from porism.corpus.sources.documents.images import image_kind
@@ -53,9 +53,9 @@ def test_a_document_that_takes_too_long_is_left_out(tmp_path: Path, monkeypatch:
 def test_a_document_that_takes_too_much_memory_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PORISM_TESTED", "memory")  # another environment starts another process
     monkeypatch.setattr(
-        parallel,
+        limited_process,
         "START",
-        parallel.START.replace(
+        limited_process.START.replace(
             "import_module(sys.argv[2])", "m = import_module(sys.argv[2]); m.MEMORY_BYTES = 300 << 20; m"
         ),
     )

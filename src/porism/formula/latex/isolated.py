@@ -10,7 +10,7 @@ import queue
 from typing import NamedTuple
 
 from porism.deadline import remaining
-from porism.parallel.limited import Ended, LimitedProcess, answer_questions
+from porism.limited_process import Ended, LimitedProcess, answer_questions
 
 PROCESSES = 2
 CPU_SECONDS = 0.5  # for each formula

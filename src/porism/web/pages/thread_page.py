@@ -17,11 +17,11 @@ from starlette.routing import Route
 from porism.corpus.post import Comment
 from porism.formula.latex.macros import Budget
 from porism.formula.mathml.presentation import highlight
-from porism.search.display.notebook import segments_html
 from porism.search.display.page_math import is_blank, page_math
 from porism.search.display.parsed_formulas import mathml_of
 from porism.search.display.readable import readable_latex
 from porism.search.display.results import HighlightedSegment
+from porism.search.display.segments_html import segments_html
 from porism.search.display.snippet import SnippetBuilder
 from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine

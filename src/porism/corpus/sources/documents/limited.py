@@ -13,7 +13,7 @@ from porism.corpus.sources.documents.markdown import read_markdown, read_noteboo
 from porism.corpus.sources.documents.page import read_page, read_rst
 from porism.corpus.sources.documents.plain import read_org, read_text
 from porism.corpus.sources.documents.section import Document, Section
-from porism.parallel.limited import Ended, LimitedProcess, answer_questions
+from porism.limited_process import Ended, LimitedProcess, answer_questions
 
 READERS: dict[str, Callable[[str], Document]] = {
     ".md": read_markdown,
