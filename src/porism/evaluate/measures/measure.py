@@ -26,7 +26,7 @@ ALIASES |= {name.lower(): lab for lab, theirs in NAMES.items() for name in (lab,
     "judge": "judged",
 }
 PATTERN = re.compile(r"(?P<name>\w+)(?P<prime>['′’]?)(?P<rest>(?:\(.*\))?(?:@[\w.]+)?)$")
-BETWEEN = re.compile(r"[\s,]+(?![^()]*\))")  # measures, but not parameters in brackets
+WORD = re.compile(r"(?:[^\s,()]|\([^()]*\)|[()])++")  # a measure, with its parameters in brackets
 LEVEL = 2  # grades High and Medium are relevant
 EXAMPLES = "for example nDCG', P'@10, MAP'(rel=1), judged@10"
 
@@ -107,7 +107,7 @@ def _why_invalid(name: str, base: Any, prime: bool) -> str:
 
 def parse_all(texts: Iterable[str]) -> tuple[Measure, ...]:
     """Parse measures separated by spaces or commas; repeated ones are dropped."""
-    words = [word for text in texts for word in BETWEEN.split(text) if word]
+    words = [word for text in texts for word in WORD.findall(text)]
     return tuple(dict.fromkeys(parse(word) for word in words))
 
 
