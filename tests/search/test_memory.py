@@ -107,15 +107,15 @@ def shown(results: Results) -> Results:
 def test_explanations_are_the_same(engine: Engine, memory: Engine) -> None:
     for typed in TYPED[:2]:
         for hit in engine.search(typed, 3).hits:
-            compare(engine.explain(typed, hit.id), memory.explain(typed, hit.id))
+            assert_same_explanation(engine.explain(typed, hit.id), memory.explain(typed, hit.id))
 
 
-def compare(one: Explanation, other: Explanation) -> None:
+def assert_same_explanation(one: Explanation, other: Explanation) -> None:
     """Fail if two explanations give other reasons or values."""
     assert one.reason == other.reason
     assert one.value == pytest.approx(other.value, rel=1e-3, abs=1e-4)
     for first, second in zip(one.parts, other.parts, strict=True):
-        compare(first, second)
+        assert_same_explanation(first, second)
 
 
 def test_spelling_and_completion_are_the_same(engine: Engine, memory: Engine) -> None:
@@ -194,7 +194,7 @@ def assert_same_readers(one: Engine, other: Engine) -> None:
         rest = [replace(page, hits=(), seconds=0.0) for page in pages]
         assert rest[0] == rest[1], typed
         for number in list(first)[:2]:
-            compare(one.explain(typed, number), other.explain(typed, number))
+            assert_same_explanation(one.explain(typed, number), other.explain(typed, number))
     for typed in ("pri", "tri", "geo", "a^2", "conv"):
         assert one.complete(typed) == other.complete(typed)
 

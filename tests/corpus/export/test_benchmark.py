@@ -23,22 +23,13 @@ def options(task: int) -> list[str]:
     return [*found, "--qrels", str(qrels)] if qrels.is_file() else found
 
 
+def export(demo: Path, target: Path, form: str, task: int) -> int:
+    command = ["collection", "export", str(demo / "collection"), "-o", str(target), "--format", form]
+    return main([*command, *options(task)])
+
+
 def test_beir_of_answers(demo: Path, tmp_path: Path) -> None:
-    assert (
-        main(
-            [
-                "collection",
-                "export",
-                str(demo / "collection"),
-                "-o",
-                str(tmp_path / "out"),
-                "--format",
-                "beir",
-                *options(1),
-            ]
-        )
-        == 0
-    )
+    assert export(demo, tmp_path / "out", "beir", 1) == 0
     corpus, queries = lines(tmp_path / "out/corpus.jsonl"), lines(tmp_path / "out/queries.jsonl")
     with Collection.open(demo / "collection") as collection:
         answers = list(collection.posts("answer"))
@@ -54,21 +45,7 @@ def test_beir_of_answers(demo: Path, tmp_path: Path) -> None:
 
 
 def test_beir_of_formulas(demo: Path, tmp_path: Path) -> None:
-    assert (
-        main(
-            [
-                "collection",
-                "export",
-                str(demo / "collection"),
-                "-o",
-                str(tmp_path / "out"),
-                "--format",
-                "beir",
-                *options(2),
-            ]
-        )
-        == 0
-    )
+    assert export(demo, tmp_path / "out", "beir", 2) == 0
     corpus = lines(tmp_path / "out/corpus.jsonl")
     with Collection.open(demo / "collection") as collection:
         assert len(corpus) == collection.count("visuals")
