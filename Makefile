@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORE := $(VENV)/.core
 READY := $(VENV)/.ready
+ALL := $(VENV)/.all
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test check bench bench-systems wheel docs clean pure browser fuzz chaos living audit sbom hashes cluster test-cluster trials-cluster
+.PHONY: demo test test-all check bench bench-systems wheel docs clean pure browser fuzz chaos living audit sbom hashes cluster test-cluster trials-cluster
 
 # The product alone, as Python: fast enough for the sample, and installed sooner.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/analysis/flat.py src/porism/analysis/features.py
@@ -20,7 +21,12 @@ $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcar
 
 $(READY): $(CORE)
 	@echo "make: compiling Porism and installing what the tests need"
-	$(PIP) -e '.[plots,parquet,mcp,systems,neural,cluster,test]'
+	$(PIP) -e '.[plots,parquet,mcp,systems,test]'
+	touch $@
+
+$(ALL): $(READY)
+	@echo "make: installing what the long tests need: torch, Turkle, a driver of browsers; several gigabytes"
+	$(PIP) 'porism[neural,torch,cluster,pyterrier,test-all]'
 	touch $@
 
 # Debian's browser, for the tests that drive a real one. Without root the tests say that they were skipped, and why.
@@ -31,45 +37,49 @@ demo: $(CORE)
 	@echo "make: building the sample and its index, then serving it"
 	@$(BIN)/porism demo --editor
 
-test: $(READY) browser
-	$(BIN)/pytest -n 2 --dist loadfile
+test: $(READY)
+	$(BIN)/pytest -n 2 --dist loadfile --part quick
 
-check: $(READY)
+# The tests that make test leaves out: they need large packages, other programs or minutes.
+test-all: test $(ALL) browser
+	$(BIN)/pytest -n 2 --dist loadfile --part long
+	$(BIN)/pytest -m cluster --part long
+
+check: $(ALL)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
-	$(MAKE) test
-	$(MAKE) test-cluster
+	$(MAKE) test-all
 
-bench: $(READY)
+bench: $(ALL)
 	$(BIN)/python -m bench
 
 # The named systems on the real data: fails where a figure is not the stored one, and writes docs/results/systems.md. Runs are kept in PORISM_BENCH_KEEP.
-bench-systems: $(READY)
+bench-systems: $(ALL)
 	$(BIN)/python -m bench verify --page docs/results/systems.md
 
 # Hostile inputs for every reader, in processes with limits; docs/results/reliability.md has the results of a million. FUZZ="--inputs 1000000" for more.
-fuzz: $(READY)
+fuzz: $(ALL)
 	$(BIN)/python -m attack.fuzz $(FUZZ)
 
 # Kills, damaged files, full disks, bad clients and hostile load, on this machine only, some minutes. CHAOS=--long for a night.
-chaos: $(READY)
+chaos: $(ALL)
 	$(BIN)/python -m attack.chaos $(CHAOS)
 
 # A site that lives: changes by the API under a search load, kills, then the same answers as an index built from scratch. LIVING="--posts 5000 --changes 500".
-living: $(READY)
+living: $(ALL)
 	$(BIN)/python -m attack.living $(LIVING)
 
 # Three nodes of OpenSearch on 127.0.0.1 until Ctrl-C: the archive by Maven, any Java from 21 on. CLUSTER="--heap 1g --measured".
-cluster: $(READY)
+cluster: $(ALL)
 	$(BIN)/python -m attack.cluster.nodes $(CLUSTER)
 
 # The tests that need a cluster; they start one, or use that of PORISM_OPENSEARCH=opensearch://host:9200.
-test-cluster: $(READY)
+test-cluster: $(ALL)
 	$(BIN)/pytest -m cluster tests
 
 # Nodes killed and stopped under load, loads killed, snapshots: some hours. docs/results/cluster.md has the tables.
-trials-cluster: $(READY)
+trials-cluster: $(ALL)
 	$(BIN)/python -m attack.cluster.trials $(TRIALS)
 
 # Published vulnerabilities of the packages, where the data can be reached; a bill of materials (CycloneDX).

@@ -16,7 +16,41 @@ settings.register_profile("porism", settings(), deadline=None)
 settings.load_profile("porism")
 
 ROOT = Path(__file__).resolve().parents[1]
+TESTS = ROOT / "tests"
 SHARED = Path(os.environ.get("PORISM_SHARED", ROOT.parent / "shared"))
+
+
+# What `make test` leaves to `make test-all`: what it is, and the files and folders of its tests.
+LONG = {
+    "neural models": "models systems/neural",
+    "wheels": "test_wheel.py",
+    "a browser": "browser",
+    "Turkle": "turkle",
+    "deployment": "web/test_deploy.py",
+    "attacks and a living site": "attack ground/test_safe_path.py",
+    "a cluster": "cluster ground/test_dask.py",
+}
+LONG_PLACES = {TESTS / place for places in LONG.values() for place in places.split()}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Without the option all tests run that the command line names."""
+    parser.addoption("--part", choices=["quick", "long"], help="the tests of make test, or those that it leaves out")
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say what is left out, in one line."""
+    if config.getoption("part") != "quick":
+        return None
+    return f"left to make test-all: {', '.join(LONG)}"
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave the tests of the other part unread, so that they need not be importable."""
+    part, long = config.getoption("part"), not LONG_PLACES.isdisjoint((collection_path, *collection_path.parents))
+    if part == "quick":
+        return long or None
+    return part == "long" and collection_path.suffix == ".py" and not long or None
 
 
 def pytest_configure() -> None:

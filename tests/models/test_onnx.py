@@ -18,7 +18,7 @@ from porism.models.encoder import BiEncoder
 from porism.store.embedded.encoded.record import EncoderEntry
 from porism.store.embedded.manifest import SEARCH, read_manifest
 
-pytest.importorskip("onnx", reason="onnx is not installed: pip install 'porism[neural]'")
+pytest.importorskip("onnx", reason="onnx is not installed: pip install 'porism[torch]'")
 
 Tiny = Callable[[str], Path]
 TEXTS = ["why is $\\sqrt{2}$ irrational", "x", "the sum of the first n integers " * 30, "a bounded sequence"]

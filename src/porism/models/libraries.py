@@ -1,4 +1,4 @@
-"""Import the libraries of the extra `neural` when they are needed, offline and quiet. The only module that imports torch's family by name."""
+"""Import the libraries of the extras `neural` and `torch` when they are needed, offline and quiet. No other module imports them by name."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 from porism.errors import PorismError
 
-INSTALL = "install the extra: pip install 'porism[neural]'"
+INSTALL = "install the extra: pip install 'porism[{}]'"
+LIGHT = ("onnxruntime", "tokenizers", "usearch")  # the extra `neural`, which is enough to search; all others are in `torch`
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
@@ -25,17 +26,18 @@ def is_installed(name: str) -> bool:
 
 
 def library(name: str) -> Any:
-    """Return an imported library of the extra `neural`: torch, transformers, sentence_transformers, onnxruntime, tokenizers, usearch.index."""
+    """Return an imported library: torch, transformers, sentence_transformers, onnx, onnxruntime, tokenizers, usearch.index."""
     os.environ.update(OFFLINE)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             module = importlib.import_module(name)
     except ImportError as error:
-        package = name.split(".")[0].replace("_", "-")
-        if not is_installed(name.split(".")[0]):
-            raise PorismError(f"the Python package {package} is not installed", fix=INSTALL) from None
-        raise PorismError(f"the Python package {package} cannot be imported: {error}", fix=INSTALL) from error
+        package = name.split(".")[0]
+        shown, fix = package.replace("_", "-"), INSTALL.format("neural" if package in LIGHT else "torch")
+        if not is_installed(package):
+            raise PorismError(f"the Python package {shown} is not installed", fix=fix) from None
+        raise PorismError(f"the Python package {shown} cannot be imported: {error}", fix=fix) from error
     if name in ("sentence_transformers", "transformers"):
         _silence()
     return module

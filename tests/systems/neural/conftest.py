@@ -18,10 +18,10 @@ WITHOUT_TORCH = {"test_named_models.py"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Skip tests of models where the extra `neural` is not installed."""
+    """Skip tests of models where the extra `torch` is not installed."""
     if importlib.util.find_spec("sentence_transformers") and importlib.util.find_spec("torch"):
         return
-    reason = pytest.mark.skip(reason="torch is not installed: pip install 'porism[neural]'")
+    reason = pytest.mark.skip(reason="torch is not installed: pip install 'porism[torch]'")
     for item in items:
         if Path(__file__).parent in Path(item.fspath).parents and item.fspath.basename not in WITHOUT_TORCH:
             item.add_marker(reason)
