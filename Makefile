@@ -7,7 +7,7 @@ READY := $(VENV)/.ready
 ALL := $(VENV)/.all
 PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test test-all check bench bench-systems wheel docs clean pure browser fuzz chaos living audit sbom hashes cluster test-cluster trials-cluster
+.PHONY: demo test test-all check bench bench-systems wheel docs clean pure programs fuzz chaos living audit sbom hashes cluster test-cluster trials-cluster
 
 # The product alone, as Python: fast enough for the sample, and installed sooner.
 $(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/analysis/flat.py src/porism/analysis/features.py
@@ -29,9 +29,12 @@ $(ALL): $(READY)
 	$(PIP) 'porism[neural,torch,cluster,pyterrier,test-all]'
 	touch $@
 
-# Debian's browser, for the tests that drive a real one. Without root the tests say that they were skipped, and why.
-browser:
-	@command -v chromium >/dev/null || { [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq chromium >/dev/null; } || echo "make: no chromium; the browser tests will be skipped"
+# Debian's programs that tests drive: a browser and two proxies. Without root the tests say that they were skipped, and why.
+PROGRAMS := chromium nginx caddy
+programs:
+	@for one in $(PROGRAMS); do PATH="$$PATH:/usr/sbin" command -v $$one >/dev/null || missing="$$missing $$one"; done; test -z "$$missing" || \
+	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; } || \
+	echo "make: not installed:$$missing; their tests will be skipped"
 
 demo: $(CORE)
 	@echo "make: building the sample and its index, then serving it"
@@ -41,7 +44,7 @@ test: $(READY)
 	$(BIN)/pytest -n 2 --dist loadfile --part quick
 
 # The tests that make test leaves out: they need large packages, other programs or minutes.
-test-all: test $(ALL) browser
+test-all: test $(ALL) programs
 	$(BIN)/pytest -n 2 --dist loadfile --part long
 	$(BIN)/pytest -m cluster --part long
 

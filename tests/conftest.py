@@ -23,6 +23,7 @@ SHARED = Path(os.environ.get("PORISM_SHARED", ROOT.parent / "shared"))
 # What `make test` leaves to `make test-all`: what it is, and the files and folders of its tests.
 LONG = {
     "neural models": "models systems/neural",
+    "trec_eval": "evaluate/test_trec_eval.py",
     "wheels": "test_wheel.py",
     "a browser": "browser",
     "Turkle": "turkle",

@@ -1,9 +1,6 @@
 from __future__ import annotations
 
-import os
 import re
-import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -13,7 +10,7 @@ from hypothesis import strategies as st
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import Measure, parse, parse_all
 from porism.evaluate.measures.score import AVERAGES, Average, prime_filter, score
-from porism.evaluate.qrels import judged_only, read_qrels, write_qrels
+from porism.evaluate.qrels import judged_only, read_qrels
 from porism.evaluate.runs.run import Ranking, Run, read_run, write_rankings
 
 from . import definitions
@@ -187,60 +184,6 @@ def test_the_prime_filter_is_idempotent(seed: int) -> None:
     assert prime_filter(once, judged_only(qrels)) == once
 
 
-def program() -> str:
-    found = os.environ.get("PORISM_TREC_EVAL") or shutil.which("trec_eval")
-    if not found:
-        pytest.skip("the trec_eval program is not on PATH and PORISM_TREC_EVAL is not set")
-    return found
-
-
-FLAGS = {"official": ["-J"], "present": ["-J"], "complete": ["-J", "-c"]}
-
-
-@pytest.mark.parametrize("seed", range(20))
-@pytest.mark.parametrize("average", AVERAGES)
-def test_equal_to_the_trec_eval_program(seed: int, average: Average, tmp_path: Path) -> None:
-    command = program()
-    qrels, run = random_case(seed, topics=20, items=80)
-    write_qrels(qrels, tmp_path / "q")
-    used = prime_filter(run, judged_only(qrels)) if average == "official" else run
-    with open(tmp_path / "r", "w", encoding="utf-8") as out:  # as the lab did: official scores the filtered file
-        for topic, ranking in used.rankings.items():
-            for item, value in zip(ranking.items, ranking.scores, strict=True):
-                out.write(f"{topic} Q0 {item} 0 {value} random\n")
-    measures = parse_all(["nDCG' MAP' P'@10 bpref infAP' RR' recall'@20"])
-    printed = subprocess.run(
-        [
-            command,
-            *FLAGS[average],
-            "-l2",
-            "-m",
-            "ndcg",
-            "-m",
-            "map",
-            "-m",
-            "P.10",
-            "-m",
-            "bpref",
-            "-m",
-            "infAP",
-            "-m",
-            "recip_rank",
-            "-m",
-            "recall.20",
-            tmp_path / "q",
-            tmp_path / "r",
-        ],
-        capture_output=True,
-        text=True,
-        check=True,
-    ).stdout
-    theirs = {cells[0]: cells[2] for cells in map(str.split, printed.splitlines())}
-    ours = score(qrels, run, measures, average)
-    names = ("ndcg", "map", "P_10", "bpref", "infAP", "recip_rank", "recall_20")
-    assert {name: f"{ours.mean(measure):.4f}" for name, measure in zip(names, measures, strict=True)} == theirs
-
-
 @pytest.mark.shared
 @pytest.mark.parametrize("average", AVERAGES)
 def test_published_tangent_s(shared_data: Path, average: Average) -> None:
@@ -269,28 +212,3 @@ def test_a_written_run_is_scored_in_the_order_it_was_written(tmp_path: Path) -> 
     assert score(qrels, read_run(tmp_path / "r.tsv"), [parse("nDCG'")]).mean(parse("nDCG'")) == pytest.approx(
         definitions.ndcg([3, 0, 2], [3, 2, 0])
     )
-
-
-@pytest.mark.parametrize("seed", range(8))
-def test_sampled_pools_equal_the_trec_eval_program(seed: int, tmp_path: Path) -> None:
-    """Items that were pooled but not judged (grade -1) count for infAP only."""
-    command = program()
-    qrels, run = random_case(seed, topics=20, items=80)
-    for grades in qrels.values():
-        for place, item in enumerate(list(grades)[1:]):
-            if place % 3 == 0:
-                grades[item] = -1
-    write_qrels(qrels, tmp_path / "q")
-    lines = [
-        f"{topic} Q0 {item} 0 {value} r\n"
-        for topic, row in run.rankings.items()
-        for item, value in zip(row.items, row.scores, strict=True)
-    ]
-    (tmp_path / "r").write_text("".join(lines))
-    words = [command, "-c", "-l2", "-m", "infAP", "-m", "map", "-m", "ndcg", tmp_path / "q", tmp_path / "r"]
-    printed = subprocess.run(words, capture_output=True, text=True, check=True).stdout
-    theirs = {cells[0]: cells[2] for cells in map(str.split, printed.splitlines())}
-    measures = parse_all(["infAP MAP nDCG"])
-    ours = score(qrels, run, measures)
-    names = ("infAP", "map", "ndcg")
-    assert {name: f"{ours.mean(measure):.4f}" for name, measure in zip(names, measures, strict=True)} == theirs
