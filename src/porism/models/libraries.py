@@ -11,7 +11,8 @@ from typing import Any
 from porism.errors import PorismError
 
 INSTALL = "install the extra: pip install 'porism[{}]'"
-LIGHT = ("onnxruntime", "tokenizers", "usearch")  # the extra `neural`, which is enough to search; all others are in `torch`
+# The extra `neural`, which is enough to search; all others are in `torch`.
+LIGHT = ("onnxruntime", "tokenizers", "usearch")
 OFFLINE = {
     "HF_HUB_OFFLINE": "1",
     "TRANSFORMERS_OFFLINE": "1",
