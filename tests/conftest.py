@@ -51,7 +51,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     part, long = config.getoption("part"), not LONG_PLACES.isdisjoint((collection_path, *collection_path.parents))
     if part == "quick":
         return long or None
-    return part == "long" and collection_path.suffix == ".py" and not long or None
+    return (part == "long" and collection_path.suffix == ".py" and not long) or None
 
 
 def pytest_configure() -> None:
