@@ -1,7 +1,8 @@
-"""What the product is made of: a bill of materials (CycloneDX), an audit of its packages for published vulnerabilities, and their hashes.
+"""What the product is made of: a bill of materials (CycloneDX), an audit of its packages for published vulnerabilities,
+and their hashes.
 
-Bill and audit look at an environment with the product alone, as a user installs it, without what the tests need. Their tools are in an environment of
-their own (attack/tools.txt).
+Bill and audit look at an environment with the product alone, as a user installs it, without what the tests need. Their
+tools are in an environment of their own (attack/tools.txt).
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ UNKNOWN = 2  # exit code: nothing is proven
 
 
 class Audit(NamedTuple):
-    """The result of an audit: packages that were looked up, those that could not be, and `package id fix` of each vulnerability."""
+    """The result of an audit: packages that were looked up, those that could not be, and `package id fix` of each
+    vulnerability."""
 
     checked: int
     unchecked: int
@@ -68,7 +70,8 @@ def write_bill(target: Path) -> int:
 
 
 def write_hashes(folder: Path) -> int:
-    """Write the packages of the image, and those that build it, in the pinned versions and with the hashes of their files.
+    """Write the packages of the image, and those that build it, in the pinned versions and with the hashes of their
+    files.
 
     The files are those that pip chooses on this machine: make the lists on a machine of the kind that builds the image.
     """

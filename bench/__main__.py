@@ -1,4 +1,5 @@
-"""Run all benchmarks, or those named: python -m bench [NAME..]. A name followed by options runs as a command: python -m bench known_items --help."""
+"""Run all benchmarks, or those named: python -m bench [NAME..]. A name followed by options runs as a command: python -m
+bench known_items --help."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The judged sets of several benchmarks: topics, collections and indexes, built once for all benchmarks that run together.
+"""The judged sets of several benchmarks: topics, collections and indexes, built once for all benchmarks that run
+together.
 
 PORISM_BENCH_KEEP names a folder that keeps collections and indexes; those in it are used as they are.
 """

@@ -1,6 +1,7 @@
 """Known-item search on a file of documents: each query has one right document, or few.
 
-A document is a line of JSON with id, name or title, body, section and chapter; its texts are LaTeX. It becomes a post, whose title has levels.
+A document is a line of JSON with id, name or title, body, section and chapter; its texts are LaTeX. It becomes a post,
+whose title has levels.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The lab's own key of a formula: the exact Tangent-S string of Presentation MathML, without any normalisation. Only for comparison."""
+"""The lab's own key of a formula: the exact Tangent-S string of Presentation MathML, without any normalisation. Only
+for comparison."""
 
 from __future__ import annotations
 

@@ -22,7 +22,8 @@ def tag(element: etree._Element) -> str:
 
 
 def content_tree(text: str) -> Node | None:
-    """Read the content tree of parallel markup. Names of concepts become the symbols that they annotate, for all converters in the same way."""
+    """Read the content tree of parallel markup. Names of concepts become the symbols that they annotate, for all
+    converters in the same way."""
     root = etree.fromstring(text.encode(), _PARSER)
     if root is None:
         return None

@@ -1,4 +1,5 @@
-"""Run by a Python that has pya0 (Approach Zero): index lines of LaTeX, then answer queries, and print the seconds of each.
+"""Run by a Python that has pya0 (Approach Zero): index lines of LaTeX, then answer queries, and print the seconds of
+each.
 
 python _pya0.py FORMULAS DIRECTORY       (one formula a line; then on standard input one query a line, as JSON)
 Our lines begin with `pya0:`; the library prints others.

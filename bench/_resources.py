@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 INTERVAL = 0.5  # seconds between two looks at the memory
-# Which memory counts: all of it, with the pages of mapped files, or only what processes allocated themselves (the system can drop the pages
-# of files when it needs memory). Pages that processes share count once.
+# Which memory counts: all of it, with the pages of mapped files, or only what processes allocated themselves (the
+# system can drop the pages of files when it needs memory). Pages that processes share count once.
 ALL, OWN = "Pss:", "Pss_Anon:"
 
 

@@ -1,4 +1,5 @@
-"""Visual ids of the slice: compare our groups with the official ids by the usual measures, and print causes of the differences."""
+"""Visual ids of the slice: compare our groups with the official ids by the usual measures, and print causes of the
+differences."""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ class Formula(Protocol):
 class Agreement(NamedTuple):
     """Agreement of two groupings, as shares of formulas (`pairs`: of pairs).
 
-    `mutual`: the formula's group and its official id are each other's main partner; `purity`: its official id is the most frequent one of its
-    group; `inverse`: its group is the most frequent one of its official id; `pairs`: F1 over pairs of formulas in one group.
+    `mutual`: the formula's group and its official id are each other's main partner; `purity`: its official id is the
+    most frequent one of its group; `inverse`: its group is the most frequent one of its official id; `pairs`: F1 over
+    pairs of formulas in one group.
     """
 
     mutual: float
@@ -65,7 +67,8 @@ _ATTRIBUTES = re.compile(r"<(\w+)\s[^>]*?(/?)>")
 
 
 def visible_mathml(slt: str) -> str:
-    """Return official MathML without attributes, rows and invisible operators, which the lab's own key leaves out too."""
+    """Return official MathML without attributes, rows and invisible operators, which the lab's own key leaves out
+    too."""
     return _ATTRIBUTES.sub(r"<\1\2>", _WRAPPER.sub("", slt))
 
 
@@ -97,7 +100,8 @@ def visual_ids(formulas: Iterable[Formula]) -> None:
 
 
 def _consistent(rows: list[Formula], ids: list[str]) -> list[int]:
-    """Return the positions of formulas whose official id is the most frequent one of those with the same official MathML (or LaTeX)."""
+    """Return the positions of formulas whose official id is the most frequent one of those with the same official
+    MathML (or LaTeX)."""
     keys = [visible_mathml(row.slt) or row.latex for row in rows]
     main = _main_partner(Counter(zip(keys, ids, strict=True)))
     return [at for at, key in enumerate(keys) if main[key] == ids[at]]
@@ -108,7 +112,8 @@ def _line(name: str, keys: Sequence[Hashable], ids: Sequence[str]) -> None:
 
 
 def _bound(name: str, keys: Sequence[Hashable], ids: Sequence[str]) -> None:
-    """Print an upper bound: if equal inputs have several ids, a function of the input can agree with the most frequent one only."""
+    """Print an upper bound: if equal inputs have several ids, a function of the input can agree with the most frequent
+    one only."""
     best = agreement(keys, ids).purity
     print(f"{name:60}{len(ids):9,}{best:9.2%}{best:9.2%}")
 

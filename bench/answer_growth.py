@@ -1,7 +1,7 @@
 """Answer search as the collection grows: indexing, memory, disk and latency at 10k, 100k and more generated posts.
 
-PORISM_BENCH_SIZES (default 10000,100000) names the sizes; 1000000 takes about an hour. PORISM_BENCH_FOLDER names a folder that keeps dumps,
-collections and indexes for the next time.
+PORISM_BENCH_SIZES (default 10000,100000) names the sizes; 1000000 takes about an hour. PORISM_BENCH_FOLDER names a
+folder that keeps dumps, collections and indexes for the next time.
 """
 
 from __future__ import annotations
@@ -60,7 +60,8 @@ def main() -> None:
 
 
 def measure(folder: Path, size: int) -> tuple[float, ...]:
-    """Print and return one line of the table. Indexing and searching run in processes of their own, so that memory is measured separately."""
+    """Print and return one line of the table. Indexing and searching run in processes of their own, so that memory is
+    measured separately."""
     made = folder / "collection"
     if not (made / "manifest.json").exists():
         generate(folder / "dump", size)
@@ -82,8 +83,8 @@ def measure(folder: Path, size: int) -> tuple[float, ...]:
 
 
 def search(index: Path) -> None:
-    """Print as JSON: memory without and with mapped pages (MB), seconds to open the index, and for whole questions as queries the median and
-    95th percentile of latency (ms) and the median of processor time (ms)."""
+    """Print as JSON: memory without and with mapped pages (MB), seconds to open the index, and for whole questions as
+    queries the median and 95th percentile of latency (ms) and the median of processor time (ms)."""
     from porism.search.engine import Engine
     from porism.search.query import read_query
 

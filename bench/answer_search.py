@@ -1,9 +1,9 @@
 """Answer and question search on the slice: measures, cross-validation, latency, memory.
 
-Cross-validation fits answers on one year and on duplicates, and tests on the other year; it fits questions on four fifths of the topics and
-tests on the last fifth.
-Repeating it without a group of features shows what the group contributes. 43 and 57 topics are few, so answers are also fitted on random halves
-of both years and tested on the other halves.
+Cross-validation fits answers on one year and on duplicates, and tests on the other year; it fits questions on four
+fifths of the topics and tests on the last fifth. Repeating it without a group of features shows what the group
+contributes. 43 and 57 topics are few, so answers are also fitted on random halves of both years and tested on the other
+halves.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ def hold_out(sets: list[list[Example]], kind: Kind, measure: Measure, further: S
 
 
 def halves(sets: list[list[Example]], further: list[Example]) -> npt.NDArray[np.float64]:
-    """Return the average precision of each topic under weights fitted on the other half of a random split and on `further` topics, mean
-    over HALVINGS splits."""
+    """Return the average precision of each topic under weights fitted on the other half of a random split and on
+    `further` topics, mean over HALVINGS splits."""
     return held_out([topic for one in sets for topic in one], half_fits(sets, further))
 
 
@@ -158,7 +158,8 @@ def held_out(topics: Sequence[Example], fits: Iterable[HalfFit]) -> npt.NDArray[
 
 
 def half_fits(sets: list[list[Example]], further: list[Example]) -> Iterator[HalfFit]:
-    """Yield the weights fitted on each half of HALVINGS random splits, and the positions of the topics of the other half."""
+    """Yield the weights fitted on each half of HALVINGS random splits, and the positions of the topics of the other
+    half."""
     random, topics = np.random.default_rng(0), [topic for one in sets for topic in one]
     for _ in range(HALVINGS):
         # Half of each set, so that the years stay balanced.

@@ -1,4 +1,5 @@
-"""Assessment under load: 20 assessors save 50 judgments each at the same time. Measures how long a save and the next item take.
+"""Assessment under load: 20 assessors save 50 judgments each at the same time. Measures how long a save and the next
+item take.
 
 `python -m bench assess` builds the sample collection, starts the real server and drives it over HTTP.
 """
@@ -127,7 +128,8 @@ def hidden_fields(page: str) -> dict[str, str]:
 
 
 def grade_of(assessor: int, place: int) -> int:
-    """Return the grade that this assessor gives to this item. It is fixed, so that a lost or mixed-up judgment is noticed."""
+    """Return the grade that this assessor gives to this item. It is fixed, so that a lost or mixed-up judgment is
+    noticed."""
     return (assessor * 7 + place * 3) % 4
 
 

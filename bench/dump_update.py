@@ -1,7 +1,8 @@
-"""porism update with a newer dump: its cost by the share of posts that changed, beside building anew, and whether the answers are the same.
+"""porism update with a newer dump: its cost by the share of posts that changed, beside building anew, and whether the
+answers are the same.
 
-PORISM_BENCH_POSTS (default 3000) is the number of generated posts. Processor time of all processes is measured, since it depends least on what
-else the machine does.
+PORISM_BENCH_POSTS (default 3000) is the number of generated posts. Processor time of all processes is measured, since
+it depends least on what else the machine does.
 """
 
 from __future__ import annotations
@@ -45,7 +46,8 @@ class Hit(NamedTuple):
 
 
 def vary_dump(dump: Path, newer: Path, share: float, seed: int = 1) -> Changes:
-    """Write a newer dump in which a share of the posts is edited, added or deleted. Only answers that are not accepted are deleted."""
+    """Write a newer dump in which a share of the posts is edited, added or deleted. Only answers that are not accepted
+    are deleted."""
     choice = random.Random(seed)
     shutil.copytree(dump, newer)
     posts = read_rows(dump / "Posts.xml")
@@ -117,7 +119,8 @@ def build(dump: Path, folder: Path) -> float:
 
 
 def main() -> None:
-    """Print the cost of updates by the share of changes, and compare the answers with those of an index that is built anew."""
+    """Print the cost of updates by the share of changes, and compare the answers with those of an index that is built
+    anew."""
     queries = [title for title, _ in read_material().titles][:QUERIES]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)

@@ -1,8 +1,10 @@
-"""One bi-encoder by torch, as ONNX and as ONNX with 8-bit weights: processor time of a post and of a query, agreement of vectors and rankings.
+"""One bi-encoder by torch, as ONNX and as ONNX with 8-bit weights: processor time of a post and of a query, agreement
+of vectors and rankings.
 
-Rankings: the first neighbours of each post, and the mean reciprocal rank of duplicates found by the cosine of titles alone (750 titles, as in docs/results/models.md).
-The posts are questions and answers of the slice, 192 tokens each at most; the time is that of all threads. PORISM_BENCH_POSTS is their number, PORISM_BENCH_MODEL another model.
-The runtimes take turns, twice; the smaller time counts.
+Rankings: the first neighbours of each post, and the mean reciprocal rank of duplicates found by the cosine of titles
+alone (750 titles, as in docs/results/models.md). The posts are questions and answers of the slice, 192 tokens each at
+most; the time is that of all threads. PORISM_BENCH_POSTS is their number, PORISM_BENCH_MODEL another model. The
+runtimes take turns, twice; the smaller time counts.
 """
 
 from __future__ import annotations
@@ -39,7 +41,8 @@ Vectors = npt.NDArray[np.float32]
 
 
 class Texts(NamedTuple):
-    """What is encoded: posts, titles as short queries; all titles with their ids, and titles of duplicates with the ids of what is to be found."""
+    """What is encoded: posts, titles as short queries; all titles with their ids, and titles of duplicates with the ids
+    of what is to be found."""
 
     posts: list[str]
     titles: list[str]

@@ -1,7 +1,7 @@
 """Simulate a search that waits for many shards: python -m bench.fan_out [--median 18 --high 85].
 
-The time of a shard is log-normal, through its measured median and 95th percentile. A search takes as long as its slowest shard. With a second
-request, a shard that is late is asked again on another copy, and the first answer counts.
+The time of a shard is log-normal, through its measured median and 95th percentile. A search takes as long as its
+slowest shard. With a second request, a shard that is late is asked again on another copy, and the first answer counts.
 """
 
 from __future__ import annotations

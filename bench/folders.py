@@ -60,7 +60,8 @@ def write_encyclopedia(place: Path) -> int:
 
 
 def write_notes(place: Path) -> int:
-    """Write the posts of the sample as their authors typed them, as Markdown files and notebooks in turn; return how many."""
+    """Write the posts of the sample as their authors typed them, as Markdown files and notebooks in turn; return how
+    many."""
     place.mkdir(parents=True, exist_ok=True)
     texts: dict[str, dict[str, str]] = {}
     for _, row in iterparse(HISTORY):

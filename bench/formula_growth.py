@@ -1,4 +1,5 @@
-"""Formula search as the collection grows: seconds to index, size on disk, memory and latency at 10k, 100k and more formulas.
+"""Formula search as the collection grows: seconds to index, size on disk, memory and latency at 10k, 100k and more
+formulas.
 
 PORISM_BENCH_SIZES (default 10000,100000) names the sizes; 1000000 takes about half an hour.
 """
@@ -44,7 +45,8 @@ def main() -> None:
 
 
 def measure(size: int) -> tuple[float, ...]:
-    """Print and return one line of the table. The search runs in a process of its own, so that its memory is measured separately."""
+    """Print and return one line of the table. The search runs in a process of its own, so that its memory is measured
+    separately."""
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         seconds = make(folder, size)

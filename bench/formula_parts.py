@@ -1,4 +1,5 @@
-"""What each feature of formula search contributes: alone, summed, and with weights chosen on one year and tested on the other."""
+"""What each feature of formula search contributes: alone, summed, and with weights chosen on one year and tested on the
+other."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ SIMILARITIES = len(FEATURES) - 1  # the last feature is added to the similaritie
 
 
 class Topic(NamedTuple):
-    """The candidates of a topic: visual ids, features (each between 0 and 1) and grades (-1: not judged); and the grades of all judged formulas."""
+    """The candidates of a topic: visual ids, features (each between 0 and 1) and grades (-1: not judged); and the
+    grades of all judged formulas."""
 
     name: str
     visual_ids: npt.NDArray[np.int64]

@@ -1,9 +1,10 @@
-"""Formula search: quality on judged topics, and speed of indexing and searching, compared with Approach Zero (pya0) if it is installed.
+"""Formula search: quality on judged topics, and speed of indexing and searching, compared with Approach Zero (pya0) if
+it is installed.
 
-PORISM_PYA0 names a Python that has pya0 0.3.7. PORISM_BENCH_FORMULAS limits the number of formulas for the measurement of speed. Both
-systems index on disk and in memory (/dev/shm), where neither waits for a disk. They answer each query one after the other, so that other
-load on the machine affects both. Rates are also given per processor second (of all processes), and Porism's queries in processor time, of
-all threads: other load affects these less.
+PORISM_PYA0 names a Python that has pya0 0.3.7. PORISM_BENCH_FORMULAS limits the number of formulas for the measurement
+of speed. Both systems index on disk and in memory (/dev/shm), where neither waits for a disk. They answer each query
+one after the other, so that other load on the machine affects both. Rates are also given per processor second (of all
+processes), and Porism's queries in processor time, of all threads: other load affects these less.
 """
 
 from __future__ import annotations
@@ -99,7 +100,8 @@ def distinct_latex(content: Content) -> Iterator[str]:
 
 
 def in_memory(latex: list[str]) -> dict[str, Used]:
-    """Measure indexing by both systems in a file system in memory, where there is one: neither waits for a disk there."""
+    """Measure indexing by both systems in a file system in memory, where there is one: neither waits for a disk
+    there."""
     if not MEMORY.is_dir():
         return {}
     with tempfile.TemporaryDirectory(dir=MEMORY) as name:

@@ -157,8 +157,8 @@ def parse_and_analyse(batch: list[str]) -> list[Parsed]:
 
 
 def best_of_new_processes(formulas: list[str], step: Step) -> float:
-    """Return the least of three `seconds_of_pass`, each in a new process without caches. Other load on shared hardware makes a pass up to
-    half as slow again."""
+    """Return the least of three `seconds_of_pass`, each in a new process without caches. Other load on shared hardware
+    makes a pass up to half as slow again."""
     spawned = multiprocessing.get_context("spawn")
     with ProcessPoolExecutor(1, spawned, max_tasks_per_child=1) as pool:
         return min(pool.submit(seconds_of_pass, formulas, step).result() for _ in range(3))

@@ -1,8 +1,8 @@
 """Generate a large, realistic dump by varying the sample: python -m bench.generate_dump FOLDER POSTS.
 
-Threads take their shape from the sample's threads. Bodies are paragraphs of the sample in new order, so that a post has about
-eleven formulas as on Mathematics Stack Exchange; variables are renamed and numbers changed, so that about a third of the formulas
-are new strings. The same arguments give the same bytes.
+Threads take their shape from the sample's threads. Bodies are paragraphs of the sample in new order, so that a post has
+about eleven formulas as on Mathematics Stack Exchange; variables are renamed and numbers changed, so that about a third
+of the formulas are new strings. The same arguments give the same bytes.
 """
 
 from __future__ import annotations

@@ -11,7 +11,8 @@ PLOTS_PER_ROW = 3
 
 
 def draw(rows: Sequence[Sequence[float]], columns: Mapping[int, str], path: Path, what: str = "formulas") -> None:
-    """Draw the named columns (number of the column: its title) against column 0, which counts `what`. Without matplotlib print how to install it."""
+    """Draw the named columns (number of the column: its title) against column 0, which counts `what`. Without
+    matplotlib print how to install it."""
     try:
         import matplotlib
     except ImportError:

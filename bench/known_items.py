@@ -1,7 +1,9 @@
-"""A run of known-item queries on a file of documents: python -m bench known_items --documents FILE.jsonl[.gz] --queries FILE.tsv -o RUN.
+"""A run of known-item queries on a file of documents: python -m bench known_items --documents FILE.jsonl[.gz] --queries
+FILE.tsv -o RUN.
 
-A document is a line of JSON with id, name or title, body, section and chapter, in LaTeX. Queries are a table with the columns id and query. The run
-is in TREC form. --encoder names the model of vectors, --keep a folder for collection and index, to be used again.
+A document is a line of JSON with id, name or title, body, section and chapter, in LaTeX. Queries are a table with the
+columns id and query. The run is in TREC form. --encoder names the model of vectors, --keep a folder for collection and
+index, to be used again.
 """
 
 from __future__ import annotations

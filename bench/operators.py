@@ -1,4 +1,5 @@
-"""Operator trees: how many formulas are parsed completely, how similar the trees are to official and gold trees, speed."""
+"""Operator trees: how many formulas are parsed completely, how similar the trees are to official and gold trees,
+speed."""
 
 from __future__ import annotations
 
@@ -70,7 +71,8 @@ def planetmath_formulas() -> list[str]:
 
 
 def coverage() -> None:
-    """Print the share of formulas without an opaque node, the causes of opaque nodes, and the time of the steps after the layout tree."""
+    """Print the share of formulas without an opaque node, the causes of opaque nodes, and the time of the steps after
+    the layout tree."""
     print("\nset\tformulas\tfull operator tree\t%\tnodes\toperators µs\thashes µs")
     causes: Counter[str] = Counter()
     sets: dict[str, list[str]] = {
@@ -152,7 +154,8 @@ def official() -> None:
 
 
 def _comparable(tree: Node) -> Node:
-    """Return the canonical form in which all converters are compared. Words become symbols, since converters differ in the type of words."""
+    """Return the canonical form in which all converters are compared. Words become symbols, since converters differ in
+    the type of words."""
     for node in tree.walk():
         if node.label[:2] == "T!":
             node.label = "V!" + node.label[2:].strip()
@@ -160,7 +163,8 @@ def _comparable(tree: Node) -> Node:
 
 
 def gold() -> None:
-    """Print the similarity to the gold content trees of MathMLben, for our trees and for the stored converters with a content tree."""
+    """Print the similarity to the gold content trees of MathMLben, for our trees and for the stored converters with a
+    content tree."""
     converters: dict[str, Callable[[dict[str, str]], Node | None]] = {
         "Porism": lambda row: operator_tree(parse(row.get("correct_tex") or row["math_inputtex"]).layout),
         "LaTeXML": lambda row: content_tree(row["mml_latexml"]) if row.get("mml_latexml") else None,

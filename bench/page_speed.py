@@ -1,9 +1,11 @@
-"""How fast pages appear in Chromium, on loopback: first content, questions of the ask box, and shifts of the layout while typing.
+"""How fast pages appear in Chromium, on loopback: first content, questions of the ask box, and shifts of the layout
+while typing.
 
     python -m bench page_speed
 
-PORISM_BENCH_INDEX names an index; without it the slice is built and indexed first. Every page is loaded once before it is measured, and so
-is every query: figures are those of a warm server and a warm browser. A query that was never asked is measured too (`new`).
+PORISM_BENCH_INDEX names an index; without it the slice is built and indexed first. Every page is loaded once before it
+is measured, and so is every query: figures are those of a warm server and a warm browser. A query that was never asked
+is measured too (`new`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
-"""The functions of PARI/GP, a collection on which nothing was fitted: python -m bench pari_functions --description pari.desc -o FOLDER.
+"""The functions of PARI/GP, a collection on which nothing was fitted: python -m bench pari_functions --description
+pari.desc -o FOLDER.
 
-`pari.desc` (Debian: libpari-dev) has for each function a line of help and a page of documentation in TeX. The page is the document, with the name of
-the function as title and its chapter as section; the first sentence of the help, without the call, is a query that should find it. FOLDER gets documents.jsonl,
-queries.tsv and queries.qrels, which `python -m bench known_items` and other programs read. Printed are BM25 and Porism as it ships.
+`pari.desc` (Debian: libpari-dev) has for each function a line of help and a page of documentation in TeX. The page is
+the document, with the name of the function as title and its chapter as section; the first sentence of the help, without
+the call, is a query that should find it. FOLDER gets documents.jsonl, queries.tsv and queries.qrels, which `python -m
+bench known_items` and other programs read. Printed are BM25 and Porism as it ships.
 """
 
 from __future__ import annotations

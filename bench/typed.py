@@ -3,7 +3,8 @@
     python -m bench typed                       all three suites; PORISM_BENCH_KEEP names a folder with the slice's index
     python -m bench typed development           only the half of each suite that is read while developing
 
-Each suite is a table in `bench/typed`. The queries are our own; the threads that they must find were chosen by reading the slice.
+Each suite is a table in `bench/typed`. The queries are our own; the threads that they must find were chosen by reading
+the slice.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def rows(name: str, half: str = "") -> Iterator[list[str]]:
 
 
 def query_outcomes(engine: Engine, half: str = "") -> Iterator[Outcome]:
-    """Yield for each typed query whether one of its threads is among the first three answers, and among the first three questions."""
+    """Yield for each typed query whether one of its threads is among the first three answers, and among the first three
+    questions."""
     for part, kind, query, threads in rows("queries", half):
         wanted = set(map(int, threads.split()))
         yield Outcome(
@@ -98,7 +100,8 @@ def _all_bind(engine: Engine, query: str, hits: Sequence[SearchHit]) -> bool:
 
 
 def spelling_outcomes(engine: Engine, half: str = "") -> Iterator[Outcome]:
-    """Yield for each misspelt query whether its first hit is that of the right spelling, in answers and in questions."""
+    """Yield for each misspelt query whether its first hit is that of the right spelling, in answers and in
+    questions."""
     for part, wrong, right in rows("spelling", half):
         holds = tuple(_first(engine, wrong, each) == _first(engine, right, each) != 0 for each in LISTS)
         yield Outcome(part, "misspelt", wrong, holds)

@@ -1,10 +1,11 @@
-"""Other parsers of typed mathematics, on the golden queries of tests/text/typed/typed.tsv: how many formulas each of them reads alike.
+"""Other parsers of typed mathematics, on the golden queries of tests/text/typed/typed.tsv: how many formulas each of
+them reads alike.
 
     pip install py-asciimath asciimathml sympy pylatexenc
     python -m bench typed_parsers
 
-A formula counts as read if its operator tree equals that of the expected LaTeX, up to the order of commutative operands. Each parser gets
-only the formula, without the words around it.
+A formula counts as read if its operator tree equals that of the expected LaTeX, up to the order of commutative
+operands. Each parser gets only the formula, without the words around it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""Updates of an index: ten posts are added to, replaced in and deleted from generated posts; seconds until they are searchable.
+"""Updates of an index: ten posts are added to, replaced in and deleted from generated posts; seconds until they are
+searchable.
 
-PORISM_BENCH_POSTS (default 100000) is the number of posts before. PORISM_BENCH_FOLDER names a folder that keeps dump, collection and index
-for the next time (shared with answer_growth).
+PORISM_BENCH_POSTS (default 100000) is the number of posts before. PORISM_BENCH_FOLDER names a folder that keeps dump,
+collection and index for the next time (shared with answer_growth).
 """
 
 from __future__ import annotations
@@ -51,7 +52,8 @@ def main() -> None:
 
 
 def update(index: Path) -> None:
-    """Make updates of each kind; print the median and the longest time until a new reader finds the change, and the share of the commit."""
+    """Make updates of each kind; print the median and the longest time until a new reader finds the change, and the
+    share of the commit."""
     from porism.search.engine import Engine
 
     engine = Engine.open(index)

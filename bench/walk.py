@@ -1,9 +1,11 @@
-"""How many modules of Porism a query walks through: those in which a function runs, in any thread, for one page of the API.
+"""How many modules of Porism a query walks through: those in which a function runs, in any thread, for one page of the
+API.
 
     python -m bench walk [--names]
 
-The sample is built, a copy of the source without compiled modules serves it, and one query is traced. Queries before it have
-compiled and loaded what only the first one needs. Loops that numba compiles count where they are called from Python.
+The sample is built, a copy of the source without compiled modules serves it, and one query is traced. Queries before it
+have compiled and loaded what only the first one needs. Loops that numba compiles count where they are called from
+Python.
 """
 
 from __future__ import annotations
@@ -19,7 +21,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 QUERY = r"proof that $\sqrt{2}$ is irrational"
-# Runs in the process that is traced: a fresh query after others, once for the page and once for the explanation of its first hit.
+# Runs in the process that is traced: a fresh query after others, once for the page and once for the explanation of its
+# first hit.
 TRACED = """
 import json, sys, threading
 from pathlib import Path

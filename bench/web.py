@@ -1,7 +1,8 @@
-"""The server under load on the index of the slice: 8 connections for 30 seconds by wrk (a package of Debian), and its memory before and after.
+"""The server under load on the index of the slice: 8 connections for 30 seconds by wrk (a package of Debian), and its
+memory before and after.
 
-Each kind of request is measured twice: `new` sends no query twice, so that no cache helps; `again` repeats the same hundred queries.
-PORISM_BENCH_INDEX names an index; without it the slice is built and indexed first.
+Each kind of request is measured twice: `new` sends no query twice, so that no cache helps; `again` repeats the same
+hundred queries. PORISM_BENCH_INDEX names an index; without it the slice is built and indexed first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Write the generated pages of the reference (`make docs`). A test fails if a page is not up to date.
 
-The page of commands comes from the argument parser, that of the API from its OpenAPI document, that of settings from their table, that of modules
-from the docstrings of packages, the drawings of systems from their declarations.
+The page of commands comes from the argument parser, that of the API from its OpenAPI document, that of settings from
+their table, that of modules from the docstrings of packages, the drawings of systems from their declarations.
 """
 
 from __future__ import annotations

@@ -81,7 +81,8 @@ def shared_data() -> Path:
 
 @pytest.fixture(scope="session")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The sample as `porism demo` builds it: `collection` and `index`. Built once for all workers; not to be changed, copy it."""
+    """The sample as `porism demo` builds it: `collection` and `index`. Built once for all workers; not to be changed,
+    copy it."""
     parallel = "PYTEST_XDIST_WORKER" in os.environ
     place = tmp_path_factory.getbasetemp().parent if parallel else tmp_path_factory.mktemp("demo")
     command = [sys.executable, "-m", "porism.cli", "demo", "--build-only", "--directory", str(place / "demo")]

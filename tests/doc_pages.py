@@ -1,15 +1,16 @@
 """The pages of the documentation as blocks that can be run, and the comparison of what they show with what they print.
 
-A fenced block names its language. `console` blocks hold commands after `$ ` (going on after `\\` with `> `), each followed by what it
-prints, on both streams. `sh` blocks are run as a whole; what they print is not shown. `python` blocks of a page share their names; a `text`
-block directly after one shows what it prints. A block whose first line names a file (```python my_file.py) is saved as that file. Other
-languages are data and are not run. A block that must not run has `<!-- not run: reason -->` above it.
+A fenced block names its language. `console` blocks hold commands after `$ ` (going on after `\\` with `> `), each
+followed by what it prints, on both streams. `sh` blocks are run as a whole; what they print is not shown. `python`
+blocks of a page share their names; a `text` block directly after one shows what it prints. A block whose first line
+names a file (```python my_file.py) is saved as that file. Other languages are data and are not run. A block that must
+not run has `<!-- not run: reason -->` above it.
 
-In shown output a line `...` matches any lines, and the character `…` any text within a line: use them for output that is long or differs from
-machine to machine (times, digests).
+In shown output a line `...` matches any lines, and the character `…` any text within a line: use them for output that
+is long or differs from machine to machine (times, digests).
 
-`python tests/doc_pages.py PAGE..` follows pages and prints the differences; with `--write` it also writes the current output into the pages
-(read them again: the text around it may no longer be true).
+`python tests/doc_pages.py PAGE..` follows pages and prints the differences; with `--write` it also writes the current
+output into the pages (read them again: the text around it may no longer be true).
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ _PROGRESS = re.compile(r"^.*: [\d,]+ of [\d,]+, about [\d,]+ (?:minutes|seconds)
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A fenced block: its position, its content, why it is not run, the output that the next block shows, and the file to save it as."""
+    """A fenced block: its position, its content, why it is not run, the output that the next block shows, and the file
+    to save it as."""
 
     page: Path
     line: int
@@ -126,7 +128,8 @@ class Reader:
         return cls(folder)
 
     def read(self, page: Path) -> list[Difference]:
-        """Follow a page from top to bottom and return the differences. Stop the server whose process id the page left in `server.pid`."""
+        """Follow a page from top to bottom and return the differences. Stop the server whose process id the page left
+        in `server.pid`."""
         try:
             return [difference for block in blocks(page) for difference in self.follow(block)]
         finally:
@@ -192,7 +195,8 @@ class Reader:
 
 
 def renewed(shown: str, printed: str) -> str:
-    """Return the printed text with the omissions of the shown one: as many lines around `...`, and `…` in lines that still match."""
+    """Return the printed text with the omissions of the shown one: as many lines around `...`, and `…` in lines that
+    still match."""
     old, new = shown.strip("\n").split("\n"), printed.strip("\n").split("\n")
     kept = [line for line in old if "…" in line]
     lines = [next((one for one in kept if same(one, line)), line.rstrip()) for line in new]

@@ -1,4 +1,5 @@
-"""An OpenAI-compatible server for tests, as a process of its own. The first part of the path says how it behaves; /model/ asks a causal model.
+"""An OpenAI-compatible server for tests, as a process of its own. The first part of the path says how it behaves;
+/model/ asks a causal model.
 
 python tests/endpoint_server.py [MODEL_DIRECTORY]      prints its port
 """

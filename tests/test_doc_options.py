@@ -1,4 +1,5 @@
-"""Every command that a page writes exists, and so does every option behind it: options were lost in a rewrite once, and the page was not run."""
+"""Every command that a page writes exists, and so does every option behind it: options were lost in a rewrite once, and
+the page was not run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The documentation is true and complete: every block runs and prints what the page shows, and every command, route, measure and feature is documented."""
+"""The documentation is true and complete: every block runs and prints what the page shows, and every command, route,
+measure and feature is documented."""
 
 from __future__ import annotations
 

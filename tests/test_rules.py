@@ -16,7 +16,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SOURCE = ROOT / "src" / "porism"
 MODULES = sorted(SOURCE.rglob("*.py"))
 
-# Imports go down only: a package may import those of a lower level, and itself. The first ones, up to `parallel`, are the ground.
+# Imports go down only: a package may import those of a lower level, and itself. The first ones, up to `parallel`, are
+# the ground.
 LEVELS = (
     "safe_path",
     "limited_process",
@@ -122,7 +123,8 @@ CYCLIC = {"evaluate", "systems", "web"}
 
 
 def folder_graph() -> dict[str, set[str]]:
-    """Return which folders import which when they are loaded. The modules of a folder with sub-folders count by themselves."""
+    """Return which folders import which when they are loaded. The modules of a folder with sub-folders count by
+    themselves."""
     modules = {module_name(path): path for path in MODULES}
     parents = {path.parent.parent for path in MODULES}
 
@@ -171,7 +173,8 @@ def reached(graph: dict[str, set[str]], start: str) -> set[str]:
     return found
 
 
-# The one door to the data: implementations of the store, and the files that they keep. Who else opens files of this kind, and why.
+# The one door to the data: implementations of the store, and the files that they keep. Who else opens files of this
+# kind, and why.
 IMPLEMENTATIONS = ("porism.corpus.store", "porism.store.embedded", "porism.store.memory", "porism.store.opensearch")
 STORED_FILES = {"collection.sqlite", "manifest.json", "concepts.tsv", "vocabulary.tsv", "records.bin"}
 PAST_THE_DOOR = {"web/site/backup.py": "copies the files of an index as they are"}

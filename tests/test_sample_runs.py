@@ -1,4 +1,5 @@
-"""The runs of named systems in the sample: they are what the systems give now, and all three tasks can be pooled and judged at once."""
+"""The runs of named systems in the sample: they are what the systems give now, and all three tasks can be pooled and
+judged at once."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ def test_the_script_names_all_runs() -> None:
 
 
 def ranking(path: Path) -> list[list[str]]:
-    """Return topics, items and ranks (Task 2), or topics and texts (Task 3), without scores, which may differ in the last digit."""
+    """Return topics, items and ranks (Task 2), or topics and texts (Task 3), without scores, which may differ in the
+    last digit."""
     rows = [line.split("\t") for line in path.read_text("utf-8").splitlines()]
     return [row[:4] if "task2" in path.name else [row[0], *row[4:]] for row in rows]
 

@@ -1,4 +1,5 @@
-"""Small files that would become large: archives, XML entities, huge and deep documents. A clear error, in bounded time and memory."""
+"""Small files that would become large: archives, XML entities, huge and deep documents. A clear error, in bounded time
+and memory."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ SECRET = "the secret of the machine"
 
 
 class Bomb(NamedTuple):
-    """A hostile file: what it is, its name, and what makes its content. It is made when it is tried: what a process holds counts in its children."""
+    """A hostile file: what it is, its name, and what makes its content. It is made when it is tried: what a process
+    holds counts in its children."""
 
     name: str
     file: str

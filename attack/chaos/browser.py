@@ -1,4 +1,5 @@
-"""A real browser: forged messages to the pages, hostile posts in the widget on another site, hostile streams of a language model."""
+"""A real browser: forged messages to the pages, hostile posts in the widget on another site, hostile streams of a
+language model."""
 
 from __future__ import annotations
 
@@ -186,7 +187,8 @@ def forge_messages(stage: Stage, record: Record) -> None:
 
 
 def _foreign_page(page: Watched, server: str, site: str, is_allowed: bool, rng: Random) -> None:
-    """Open a page of another site with the widget: only a site that is allowed sees it, no script of a post runs, no message has an effect."""
+    """Open a page of another site with the widget: only a site that is allowed sees it, no script of a post runs, no
+    message has an effect."""
     page.page.goto(site)
     page.page.wait_for_selector("iframe[title='Similar questions']")
     page.page.wait_for_load_state("networkidle")
@@ -207,7 +209,8 @@ def _foreign_page(page: Watched, server: str, site: str, is_allowed: bool, rng: 
 
 
 def _own_page(page: Watched, server: str, site: str, _: bool, rng: Random) -> None:
-    """Open a search page with the part of the formula editor that listens; a foreign window and the page itself send it messages."""
+    """Open a search page with the part of the formula editor that listens; a foreign window and the page itself send it
+    messages."""
     page.page.goto(f"{server}/search?q=binomial+theorem")
     page.page.evaluate("() => import('/static/editor-panel.js').then(() => 1, () => 0)")
     before = page.page.input_value("#q")

@@ -1,4 +1,5 @@
-"""Clients that say nothing, speak slowly, never listen, send huge headers, or guess passwords: others are served meanwhile."""
+"""Clients that say nothing, speak slowly, never listen, send huge headers, or guess passwords: others are served
+meanwhile."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """A clock that jumps by hours and years while a private site is served, changed and logged into.
 
-A few lines of C put themselves before the clock of the C library: libfaketime 0.9.10, which Debian has, breaks `time.sleep` of Python 3.11 when
-it leaves the monotonic clock alone, and its waits when it does not.
+A few lines of C put themselves before the clock of the C library: libfaketime 0.9.10, which Debian has, breaks
+`time.sleep` of Python 3.11 when it leaves the monotonic clock alone, and its waits when it does not.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ APPLIED_SECONDS = 30.0
 
 
 class Clock:
-    """The wall clock of a server: that of the machine, and an offset in a file. Monotonic clocks and times of files stay."""
+    """The wall clock of a server: that of the machine, and an offset in a file. Monotonic clocks and times of files
+    stay."""
 
     def __init__(self, folder: Path) -> None:
         library, source, self._file = folder / "clock.so", folder / "clock.c", folder / "offset"
@@ -197,7 +198,8 @@ def _jump(site: Site, clock: Clock, rng: Random) -> None:
 
 
 def _retired(index: Path) -> list[str]:
-    """Return what the last commits have replaced and not removed yet, youngest last; only the younger half is certainly young."""
+    """Return what the last commits have replaced and not removed yet, youngest last; only the younger half is certainly
+    young."""
     names = [one.name for one in read_manifest(index, SEARCH).retired if (index / one.name).exists()]
     return names[len(names) // 2 :]
 

@@ -83,7 +83,8 @@ def damage_collection(stage: Stage, record: Record) -> None:
 
 
 def damage_journal(stage: Stage, record: Record) -> None:
-    """Damage a journal: `porism store verify` notices it, or the damage is in bytes that mean nothing and every event is as before."""
+    """Damage a journal: `porism store verify` notices it, or the damage is in bytes that mean nothing and every event
+    is as before."""
     collection = build_collection(write_dump(stage.folder / "dump", threads=20), stage.folder / "collection")
     load = prepare(stage.folder, collection, assessors=2, judgments=20)
     with contextlib.closing(Journal.open(load.journal)) as journal:

@@ -1,4 +1,5 @@
-"""Bytes flipped while they are used: in a served index, in one that takes changes, in its change log, and in the journal of an assessment."""
+"""Bytes flipped while they are used: in a served index, in one that takes changes, in its change log, and in the
+journal of an assessment."""
 
 from __future__ import annotations
 
@@ -122,7 +123,8 @@ class Twin:
 
 
 def flip_writable(stage: Stage, record: Record) -> None:
-    """Flip bytes under a server that takes changes, and change a post meanwhile: no damage gets into what is committed."""
+    """Flip bytes under a server that takes changes, and change a post meanwhile: no damage gets into what is
+    committed."""
     place = _site(stage)
     index, port = place / "small.index", free_port()
     twin = Twin(Path(shutil.copytree(place, stage.folder / "twin")) / "small.index")
@@ -222,7 +224,8 @@ def _damage(path: Path, rng: Random) -> str:
 
 
 def flip_journal(stage: Stage, record: Record) -> None:
-    """Flip a byte of the journal while the assessment server runs: what was confirmed is there, or the damage is noticed."""
+    """Flip a byte of the journal while the assessment server runs: what was confirmed is there, or the damage is
+    noticed."""
     collection = build_collection(write_dump(stage.folder / "dump", threads=8), stage.folder / "collection")
     (stage.folder / "made").mkdir()
     load = prepare(stage.folder / "made", collection, assessors=1, judgments=8)

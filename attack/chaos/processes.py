@@ -54,7 +54,8 @@ START_SECONDS = 300.0  # for a server; in a fresh environment it compiles its lo
 
 
 class Command:
-    """A command of the product in a forked child with a session of its own: its modules are loaded, so a kill hits its work."""
+    """A command of the product in a forked child with a session of its own: its modules are loaded, so a kill hits its
+    work."""
 
     def __init__(
         self,
@@ -129,7 +130,8 @@ class Server:
     def __init__(
         self, arguments: Sequence[str], address: str = "", environment: Mapping[str, str] | None = None
     ) -> None:
-        """Start it, and wait for its address unless that is given. `environment` adds variables to those of this process."""
+        """Start it, and wait for its address unless that is given. `environment` adds variables to those of this
+        process."""
         command = [sys.executable, "-m", "porism.cli", *arguments]
         self.process = subprocess.Popen(
             command,

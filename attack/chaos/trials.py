@@ -62,7 +62,8 @@ class Stage:
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of attack: its name, what must hold, and the function that tries it. `share`: the part of the tries that it makes."""
+    """A kind of attack: its name, what must hold, and the function that tries it. `share`: the part of the tries that
+    it makes."""
 
     name: str
     promise: str

@@ -24,7 +24,8 @@ CLEAR = ("is writing it now", "already exists")
 
 
 class Writer(NamedTuple):
-    """A command that writes, with the file that it reads from standard input, or what it calls instead of the command line."""
+    """A command that writes, with the file that it reads from standard input, or what it calls instead of the command
+    line."""
 
     arguments: list[str]
     lines: Path | None = None
@@ -40,7 +41,8 @@ class Writer(NamedTuple):
 
 
 def race(stage: Stage, record: Record, base: Path, writers: Sequence[Writer], state: Callable[[Path], object]) -> None:
-    """Run two writers at once in a copy of a folder, and compare its state with those after one or both, in either order."""
+    """Run two writers at once in a copy of a folder, and compare its state with those after one or both, in either
+    order."""
     place = stage.folder / "place"
     logs = [stage.folder / f"writer-{number}.log" for number in range(2)]
 

@@ -1,4 +1,5 @@
-"""Readers and a writer of a collection in a cluster, while its nodes die: every answer is compared, every acknowledged change is looked for."""
+"""Readers and a writer of a collection in a cluster, while its nodes die: every answer is compared, every acknowledged
+change is looked for."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def answer(engine: Engine, query: str) -> list[int]:
 
 @dataclass
 class Readers:
-    """Threads that search, each answer compared with the expected one. `engine` is called for each query, so that readers may follow."""
+    """Threads that search, each answer compared with the expected one. `engine` is called for each query, so that
+    readers may follow."""
 
     engine: Callable[[], Engine]
     expected: dict[str, list[int]]

@@ -1,4 +1,5 @@
-"""What a cluster on this machine needs: the archive of OpenSearch from Maven Central, and Java, both kept or found once."""
+"""What a cluster on this machine needs: the archive of OpenSearch from Maven Central, and Java, both kept or found
+once."""
 
 from __future__ import annotations
 
@@ -67,7 +68,8 @@ def _fetched(version: str) -> Path:
 
 
 def java() -> Path:
-    """Return the folder of a Java that is new enough: that of the environment or of the machine, else that of a Python package."""
+    """Return the folder of a Java that is new enough: that of the environment or of the machine, else that of a Python
+    package."""
     for home in _installed():
         if _version(home) >= OLDEST_JAVA:
             return home

@@ -1,4 +1,5 @@
-"""A proxy with TLS and Basic authentication before the nodes, as a cluster with passwords is seen by its clients. Certificates are made by openssl."""
+"""A proxy with TLS and Basic authentication before the nodes, as a cluster with passwords is seen by its clients.
+Certificates are made by openssl."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def make_certificate(folder: Path, names: str = "IP:127.0.0.1") -> tuple[Path, P
 
 
 class TlsProxy:
-    """A proxy on a port of its own, before one node, for one user. Outside of its `with` statement the node cannot be reached."""
+    """A proxy on a port of its own, before one node, for one user. Outside of its `with` statement the node cannot be
+    reached."""
 
     def __init__(self, node: str, user: str, password: str, files: tuple[Path, Path], port: int = 0) -> None:
         wanted = b"Basic " + base64.b64encode(f"{user}:{password}".encode())

@@ -1,4 +1,5 @@
-"""Long trials of a collection in a cluster: killed and stopped nodes under load, killed loads, alias swaps, rollback, snapshots.
+"""Long trials of a collection in a cluster: killed and stopped nodes under load, killed loads, alias swaps, rollback,
+snapshots.
 
 python -m attack.cluster.trials INDEX [--kills 10] [--managers 5] [--stops 5] [--swaps 20] [--only NAME]      prints a table; exit code 1 if anything was lost
 """

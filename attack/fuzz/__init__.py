@@ -1,1 +1,2 @@
-"""Fuzzing: hostile inputs for every reader, each within limits of processor time and memory. `python -m attack.fuzz --help`."""
+"""Fuzzing: hostile inputs for every reader, each within limits of processor time and memory. `python -m attack.fuzz
+--help`."""

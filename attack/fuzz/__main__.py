@@ -1,9 +1,10 @@
 """Read hostile inputs with every reader, and report what goes wrong.
 
-Each input has 2 seconds of processor time and 1 GB of memory, in a process of its own kind that may be killed. A hang, a crash, an error
-that is no PorismError, too much memory, an open descriptor or a file left behind is a finding: it is shortened, printed with the command
-that repeats it, and kept in attack/corpus, where every later run reads it first. A fifth of the inputs are pumped: an opener, repeated up to
-200,000 characters without what closes it; there a time that grows faster than the length is a finding, too. Exit code 1 if there is any.
+Each input has 2 seconds of processor time and 1 GB of memory, in a process of its own kind that may be killed. A hang,
+a crash, an error that is no PorismError, too much memory, an open descriptor or a file left behind is a finding: it is
+shortened, printed with the command that repeats it, and kept in attack/corpus, where every later run reads it first. A
+fifth of the inputs are pumped: an opener, repeated up to 200,000 characters without what closes it; there a time that
+grows faster than the length is a finding, too. Exit code 1 if there is any.
 """
 
 from __future__ import annotations
@@ -124,7 +125,8 @@ def show(name: str, tally: Tally) -> None:
 
 
 def drop_passing_hangs(readers: dict[str, Reader], tallies: dict[str, Tally]) -> None:
-    """Read again, alone, what took too long once. It is no finding if it is in time then: other work had slowed the processor."""
+    """Read again, alone, what took too long once. It is no finding if it is in time then: other work had slowed the
+    processor."""
     for tally in tallies.values():
         for finding in [one for one in tally.examples if one.kind == "hang" and tally.causes[one.cause] < MANY_HANGS]:
             if any(not faults_of(readers[finding.reader], finding.data) for _ in range(HANG_TRIES)):

@@ -1,7 +1,7 @@
 """Random texts of a grammar.
 
-A grammar maps a rule's name to its alternatives; `«name»` in an alternative is replaced by an expansion of that rule. When the depth is
-used up, the first alternative is taken, so the first one must not be recursive.
+A grammar maps a rule's name to its alternatives; `«name»` in an alternative is replaced by an expansion of that rule.
+When the depth is used up, the first alternative is taken, so the first one must not be recursive.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What to repeat, so that a reader searches in vain: openers without closers, derived from our patterns themselves.
 
-Each regular expression of the package, for text or bytes, is parsed. For each of its alternatives, and before and inside each repetition, the
-text that matches so far is an opener. Repeated many times without what closes it, it costs a pattern that is not bounded time that grows
-with the square of the length, or worse.
+Each regular expression of the package, for text or bytes, is parsed. For each of its alternatives, and before and
+inside each repetition, the text that matches so far is an opener. Repeated many times without what closes it, it costs
+a pattern that is not bounded time that grows with the square of the length, or worse.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ FLAGS = {"I": re.I, "M": re.M, "S": re.S, "X": re.X, "A": re.A, "IGNORECASE": re
 
 
 class OwnPattern(NamedTuple):
-    """A pattern of the package, the module that defines it, its name there ("" inside a function), and whether it searches in a text."""
+    """A pattern of the package, the module that defines it, its name there ("" inside a function), and whether it
+    searches in a text."""
 
     module: str
     name: str
@@ -63,7 +64,8 @@ class Pump(NamedTuple):
 
 @cache
 def own_patterns() -> tuple[OwnPattern, ...]:
-    """Return all patterns of the package: those of modules and their tables, and those that are written inside functions."""
+    """Return all patterns of the package: those of modules and their tables, and those that are written inside
+    functions."""
     found: dict[tuple[object, int], OwnPattern] = {}
     names = (module.name for module in pkgutil.walk_packages(porism.__path__, "porism."))
     modules = [importlib.import_module(name) for name in names if not name.endswith("__main__")]
@@ -242,7 +244,8 @@ def _first(items: list[Any]) -> str:
     return next((chr(value if kind is sre.LITERAL else value[0]) for kind, value in items if kind in (sre.LITERAL, sre.RANGE)), "")  # fmt: skip
 
 
-# Openers of the formats that libraries read for us: Markdown (markdown-it), reStructuredText (docutils), Org (orgparse), HTML (nh3), XML (lxml, expat).
+# Openers of the formats that libraries read for us: Markdown (markdown-it), reStructuredText (docutils), Org
+# (orgparse), HTML (nh3), XML (lxml, expat).
 LIBRARY_OPENERS = (
     *("[", "![", "[a](", "[a][", "[a]: b\n", "[a]:\n", "[a\n]:", "](<", "<a", "<a b='", "</", "`", "*a", "**a", "_a_", "*_", "~~a", "> ", "- ", "1. ", "# ", "a\n=\n"),
     *("|a|\n|-|\n", "|", "&a", "&#", "\\", "```\n", "~~~a\n", "    a\n\n", "\t", "<!--", "<?", "<![CDATA[", "<!A", "http://a.", "a@", "\n\n", "  \n", "* a\n", "---\n", "+\n\n "),
@@ -271,7 +274,8 @@ class PumpedInput(NamedTuple):
 
     frame: Frame
     pump: Pump
-    shape: str  # run: repeated; stairs: on lines that are indented further and further; nest: with its mirror image behind it
+    # run: repeated; stairs: on lines that are indented further and further; nest: with its mirror image behind it
+    shape: str
     length: int
 
     def data(self, length: int) -> bytes:
@@ -289,7 +293,8 @@ class PumpedInput(NamedTuple):
 
 
 MIRRORED = str.maketrans("([{<", ")]}>")
-# Lengths of pumps and how often each is chosen. What grows with the square shows it in a short one; then a long one is read.
+# Lengths of pumps and how often each is chosen. What grows with the square shows it in a short one; then a long one is
+# read.
 LENGTHS, WEIGHTS = (8_000, 24_000, 80_000, 200_000), (70, 24, 5, 1)
 SHAPES, SHAPE_WEIGHTS = ("run", "stairs", "nest"), (88, 4, 8)
 

@@ -1,4 +1,5 @@
-"""The first process of the fuzzer: gives blocks of inputs to workers, replaces those that die, and collects what they found."""
+"""The first process of the fuzzer: gives blocks of inputs to workers, replaces those that die, and collects what they
+found."""
 
 from __future__ import annotations
 

@@ -45,7 +45,8 @@ class _Tags(HTMLParser):
 
 
 def active_content(page: str, styles: bool = False) -> str:
-    """Return the first tag of a page that runs something in a browser; empty if there is none. `styles`: inline styles are allowed."""
+    """Return the first tag of a page that runs something in a browser; empty if there is none. `styles`: inline styles
+    are allowed."""
     if not _SUSPECT.search(page):
         return ""
     tags = _Tags(styles)
@@ -61,8 +62,9 @@ class Wrong(Exception):
 class Reader:
     """A reader under attack.
 
-    `read` reads one input and returns a small value that describes what happened; an input with a new value is kept and changed further.
-    It raises PorismError where that is a legal answer. `share` is the part of all inputs that this reader gets, in thousandths.
+    `read` reads one input and returns a small value that describes what happened; an input with a new value is kept and
+    changed further. It raises PorismError where that is a legal answer. `share` is the part of all inputs that this
+    reader gets, in thousandths.
     """
 
     name: str

@@ -1,4 +1,5 @@
-"""The process that reads hostile inputs. It has limits of processor time and memory, and may die: the first process sees why."""
+"""The process that reads hostile inputs. It has limits of processor time and memory, and may die: the first process
+sees why."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ GROWTH_TRIES = 12  # half and whole are read in turn, and their least times comp
 
 
 class Block(NamedTuple):
-    """Inputs for a worker: `count` of them, made from `seed`; `corpus` means those of the corpus instead, after the first `skip`."""
+    """Inputs for a worker: `count` of them, made from `seed`; `corpus` means those of the corpus instead, after the
+    first `skip`."""
 
     reader: str
     seed: str
@@ -44,7 +46,8 @@ class Block(NamedTuple):
 
 
 class Finding(NamedTuple):
-    """A fault and the input that shows it. `place` is where it happened, `kind` what: an exception's name, hang, crash, memory, leak."""
+    """A fault and the input that shows it. `place` is where it happened, `kind` what: an exception's name, hang, crash,
+    memory, leak."""
 
     reader: str
     kind: str
@@ -59,7 +62,8 @@ class Finding(NamedTuple):
 
 
 class SlowestPump(NamedTuple):
-    """The pumped input that took the most time for its length: seconds for 100,000 characters, and what was repeated."""
+    """The pumped input that took the most time for its length: seconds for 100,000 characters, and what was
+    repeated."""
 
     seconds: float
     run: str

@@ -1,1 +1,2 @@
-"""A site that lives: changes by the API under a search load while processes are killed, compared with an index built from scratch."""
+"""A site that lives: changes by the API under a search load while processes are killed, compared with an index built
+from scratch."""

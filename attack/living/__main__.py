@@ -1,4 +1,5 @@
-"""Let a site live: random changes by the API under a search load, with kills; then compare it with an index built from scratch.
+"""Let a site live: random changes by the API under a search load, with kills; then compare it with an index built from
+scratch.
 
 Exit code 1 if a change was lost, an answer differs, or a request failed that no kill explains.
 """

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from porism.search.engine import Engine
 
-# Of scores. Vectors are learned from the 30,000 most frequent terms; which of the equally frequent ones are among them depends on the order
-# in which terms came, and so do the vectors, a little.
+# Of scores. Vectors are learned from the 30,000 most frequent terms; which of the equally frequent ones are among them
+# depends on the order in which terms came, and so do the vectors, a little.
 TOLERANCE = 1e-3
 HITS = 20
 POST = attrgetter("id", "kind", "parent_id", "accepted_id", "score", "created", "owner_id", "tags")
@@ -38,7 +38,8 @@ def build_fresh(dump: Path, folder: Path) -> Path:
 
 
 def stored_differences(live: Engine, fresh: Engine) -> list[str]:
-    """Return which posts or comments are not in both, or differ in anything but their text, which the queries compare."""
+    """Return which posts or comments are not in both, or differ in anything but their text, which the queries
+    compare."""
     found = []
     contents = (live.content, fresh.content)
     for name, both in (

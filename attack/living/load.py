@@ -1,4 +1,5 @@
-"""Clients of the living site: one sends changes, some search all the time, one looks for changes until a search finds them."""
+"""Clients of the living site: one sends changes, some search all the time, one looks for changes until a search finds
+them."""
 
 from __future__ import annotations
 
@@ -119,7 +120,8 @@ class Prober:
 
 @dataclass
 class Changer:
-    """Sends changes one after the other; one that gets no acknowledgement is sent again, as a program of a site does."""
+    """Sends changes one after the other; one that gets no acknowledgement is sent again, as a program of a site
+    does."""
 
     client: Client
     site: LivingSite

@@ -52,7 +52,8 @@ class LivingPost:
 
 
 class Change(NamedTuple):
-    """A change: the post that is put, or the id that is deleted; and the word that only this post has, if a search is to look for it."""
+    """A change: the post that is put, or the id that is deleted; and the word that only this post has, if a search is
+    to look for it."""
 
     put: LivingPost | None
     delete: int = 0
@@ -162,7 +163,8 @@ class LivingSite:
         return Change(None, number)
 
     def write_dump(self, folder: Path) -> None:
-        """Write the present state as a dump. Comments on posts that are gone go with them; the build leaves them out."""
+        """Write the present state as a dump. Comments on posts that are gone go with them; the build leaves them
+        out."""
         folder.mkdir(parents=True)
         for name in ("Comments.xml", "Users.xml"):
             (folder / name).write_bytes((self.dump / name).read_bytes())

@@ -1,7 +1,8 @@
-"""The named systems on the test sets: every figure against the stored one (expected.json), fidelity against runs of the original programs.
+"""The named systems on the test sets: every figure against the stored one (expected.json), fidelity against runs of the
+original programs.
 
-Writes the reproduction matrix (--page), or shows what the best pairs and triples of systems give when they are fused (--fuse), with weights that are
-chosen on one year and tested on the other. Exits with 1 if a figure has changed.
+Writes the reproduction matrix (--page), or shows what the best pairs and triples of systems give when they are fused
+(--fuse), with weights that are chosen on one year and tested on the other. Exits with 1 if a figure has changed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Which pairs and triples of systems give most when they are fused: weights chosen on one year, tested on the other.
 
-Scores are scaled to 0..1 per topic (min-max) and added with weights that sum to 1. The measure is MAP with unjudged hits as not relevant.
+Scores are scaled to 0..1 per topic (min-max) and added with weights that sum to 1. The measure is MAP with unjudged
+hits as not relevant.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ MOST_LINES = 15
 
 
 class TopicScores(NamedTuple):
-    """The scaled scores of all systems for one topic (items x systems), and the positions of the relevant items; `relevant` counts those
-    that no system found, too."""
+    """The scaled scores of all systems for one topic (items x systems), and the positions of the relevant items;
+    `relevant` counts those that no system found, too."""
 
     scores: Floats
     positions: npt.NDArray[np.int64]
@@ -62,7 +63,8 @@ def _average_precision(fused: Floats, topic: TopicScores) -> float:
 
 @dataclass(frozen=True, slots=True)
 class FusionResult:
-    """A fusion: its members; the weights chosen on each year; MAP on the other year with them, and without a choice (equal weights)."""
+    """A fusion: its members; the weights chosen on each year; MAP on the other year with them, and without a choice
+    (equal weights)."""
 
     members: tuple[str, ...]
     weights: tuple[tuple[float, ...], tuple[float, ...]]

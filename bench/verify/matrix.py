@@ -22,7 +22,8 @@ Cells = Mapping[str, Mapping[str, Cell]]  # test set -> system -> figures
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a verification computed: the cells, and a line for every figure that is not the stored one and for every system that failed."""
+    """What a verification computed: the cells, and a line for every figure that is not the stored one and for every
+    system that failed."""
 
     cells: Cells
     changes: tuple[str, ...]
@@ -57,7 +58,8 @@ def verify(
     sets: Iterable[str] = (),
     models: Mapping[str, str] | None = None,
 ) -> Outcome:
-    """Run systems on test sets and compare each cell with the stored one. Cells that were not requested keep the stored figures.
+    """Run systems on test sets and compare each cell with the stored one. Cells that were not requested keep the stored
+    figures.
 
     Systems that use one of the `models` run with it, and their cells are those of substitutes.
     """

@@ -107,7 +107,8 @@ def rank_biased_overlap(first: Sequence[str], second: Sequence[str], p: float = 
 
 
 def same_order(reference: Run, run: Run) -> float:
-    """Return the share of pairs, of items in both runs, that both order in the same way: a trend, where statistics differ."""
+    """Return the share of pairs, of items in both runs, that both order in the same way: a trend, where statistics
+    differ."""
     same = pairs = 0
     for topic, ranking in reference.rankings.items():
         scores = _scored(run.rankings[topic]) if topic in run.rankings else {}
@@ -126,7 +127,8 @@ VALUES_SET = "pool-2020"  # the cell that reports stored values, whose trees are
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """The figures of a system on a test set. `fidelity` is empty without a reference; `seconds` is the median time of a query."""
+    """The figures of a system on a test set. `fidelity` is empty without a reference; `seconds` is the median time of a
+    query."""
 
     scores: Mapping[str, float]
     fidelity: Mapping[str, float] = field(default_factory=dict)
@@ -214,7 +216,8 @@ def _stored_values(place: Workplace, system: str) -> Mapping[str, float]:
 
 
 def _reference_run(path: Path, test: TestSet) -> Run:
-    """Read a run of an original program. Task 2 rows of MathDowers have the visual id in a seventh column; approach0 gives visual ids."""
+    """Read a run of an original program. Task 2 rows of MathDowers have the visual id in a seventh column; approach0
+    gives visual ids."""
     if test.task == 2 and test.source == SLICE and path.suffix == ".tsv":
         return Run(path.stem, "trec", _seven_columns(path))
     return read_run(path)

@@ -125,7 +125,8 @@ def _fidelity(cell: Cell) -> str:
 
 
 def _order(task: int, cells: Cells) -> Iterator[str]:
-    """Yield Kendall's tau of our order and the published one for each set, and the systems that are far from their place."""
+    """Yield Kendall's tau of our order and the published one for each set, and the systems that are far from their
+    place."""
     measure = MEASURES[task][0]
     yield f"Order of the systems, ours by MAP with unjudged hits as not relevant, published by {measure} of the same year:"
     yield ""

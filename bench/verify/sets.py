@@ -1,4 +1,5 @@
-"""The test sets of the verification: the formula pool of 2020 and a slice of the ARQMath collection, with topics and judgments."""
+"""The test sets of the verification: the formula pool of 2020 and a slice of the ARQMath collection, with topics and
+judgments."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ FORMULA_TABLES = ("latex", "slt", "opt")
 
 @dataclass(frozen=True, slots=True)
 class TestSet:
-    """Topics of one task and year on one collection. `queries` are the hand-written queries for it; `only_judged` leaves out other topics."""
+    """Topics of one task and year on one collection. `queries` are the hand-written queries for it; `only_judged`
+    leaves out other topics."""
 
     __test__ = False  # not a class of tests
 
@@ -85,7 +87,8 @@ SETS = (
 
 
 class Reference(NamedTuple):
-    """A run of the original program, in the folder `fidelity`. `kind`: compared rank by rank, or only by pairs in the same order (`trend`)."""
+    """A run of the original program, in the folder `fidelity`. `kind`: compared rank by rank, or only by pairs in the
+    same order (`trend`)."""
 
     file: str
     kind: str = "ranks"
@@ -121,7 +124,8 @@ TRAINED_PARTS = ("answer_svm",)  # they are trained on the judgments of the othe
 
 @dataclass(frozen=True, slots=True)
 class Workplace:
-    """The folder of test data, and the folder of collections, indexes and runs that the verification makes and keeps."""
+    """The folder of test data, and the folder of collections, indexes and runs that the verification makes and
+    keeps."""
 
     data: Path
     work: Path
@@ -152,7 +156,8 @@ class Workplace:
         return self.data / "fidelity/approach0-queries" / test.queries
 
     def options(self, parts: Iterable[str], test: TestSet) -> Mapping[str, Mapping[str, str]]:
-        """Return the options by which parts find files of others in the test data, and judgments of another year to train on."""
+        """Return the options by which parts find files of others in the test data, and judgments of another year to
+        train on."""
         others = [one for one in SETS if (one.task, one.source) == (test.task, test.source) and one.year != test.year]
         training = {"topics": others[0].topics, "qrels": others[0].qrels} if others else {}
         files = {**FOREIGN_FILES, **{part: training for part in TRAINED_PARTS if training}}
@@ -168,7 +173,8 @@ class Workplace:
         return found if found and (self.data / "fidelity" / found.file).is_file() else None
 
     def index(self, test: TestSet, progress: Progress) -> Path:
-        """Return the index of the collection of a set. Build both if they are missing, or made by another version of Porism."""
+        """Return the index of the collection of a set. Build both if they are missing, or made by another version of
+        Porism."""
         index, collection = self.work / f"{test.source}.index", self.work / f"{test.source}.collection"
         if not _is_current(collection):
             _remove(collection)

@@ -1,7 +1,8 @@
-"""Values that the authors of a system stored, compared with ours: the second stage of Tangent-S, and features of DPRL's learning to rank.
+"""Values that the authors of a system stored, compared with ours: the second stage of Tangent-S, and features of DPRL's
+learning to rank.
 
-The trees are those of the formula pool, in the text format of Tangent-S, so that only the computation is compared. A formula whose stored tree
-cannot be read is left out.
+The trees are those of the formula pool, in the text format of Tangent-S, so that only the computation is compared. A
+formula whose stored tree cannot be read is left out.
 """
 
 from __future__ import annotations

@@ -18,17 +18,19 @@ __all__ = ["__version__", "dataset", "memory", "open"]
 
 
 def open(path: str | Path, model: str | Path | None = None, verify: "Verify" = "quick") -> "Engine":
-    """Open an index that `porism index` made, or another store by its address; `model` names a file that `porism model train ranking` made, instead of
-    the shipped one.
+    """Open an index that `porism index` made, or another store by its address; `model` names a file that `porism model
+    train ranking` made, instead of the shipped one.
 
-    `verify` says what is compared with its checksums first: the smaller files ("quick"), every file ("all") or nothing ("none")."""
+    `verify` says what is compared with its checksums first: the smaller files ("quick"), every file ("all") or nothing
+    ("none")."""
     from porism.search.engine import Engine
 
     return Engine.open(path, model, verify)
 
 
 def memory(texts: Iterable[str]) -> "Engine":
-    """Index texts in memory, without files: `porism.memory(["The sum $x^2+y^2$ ...", ...]).search("$x^2$")`. Hits have ids 1, 2, 3, ..."""
+    """Index texts in memory, without files: `porism.memory(["The sum $x^2+y^2$ ...", ...]).search("$x^2$")`. Hits have
+    ids 1, 2, 3, ..."""
     from porism.search.engine import Engine
     from porism.store import store_of_texts
 

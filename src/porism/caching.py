@@ -18,8 +18,8 @@ ENTRY_BYTES = 400  # that an entry takes at most beside its two texts
 def cached_method(size: int, method: Callable[P, T]) -> Callable[P, T]:
     """Return a bound method that keeps its latest results, for an attribute of its object.
 
-    `lru_cache(size)(self.method)` would refer to the object, which refers to the cache: only the garbage collector could free it, and with it the
-    files that an index maps. Arguments must be hashable."""
+    `lru_cache(size)(self.method)` would refer to the object, which refers to the cache: only the garbage collector
+    could free it, and with it the files that an index maps. Arguments must be hashable."""
     bound = weakref.WeakMethod(method)
 
     def call(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -31,9 +31,11 @@ def cached_method(size: int, method: Callable[P, T]) -> Callable[P, T]:
 
 
 def cached_text(size: int) -> Callable[[Callable[[str], str]], Callable[[str], str]]:
-    """Return a decorator for a function of one text that returns a text: its latest results are kept in at most `size` bytes.
+    """Return a decorator for a function of one text that returns a text: its latest results are kept in at most `size`
+    bytes.
 
-    A number of results would bound no memory: posts and queries hold formulas of any length. Safe for concurrent use."""
+    A number of results would bound no memory: posts and queries hold formulas of any length. Safe for concurrent
+    use."""
 
     def decorated(function: Callable[[str], str]) -> Callable[[str], str]:
         kept = _Generations(size // 2)
@@ -52,7 +54,8 @@ def cached_text(size: int) -> Callable[[Callable[[str], str]], Callable[[str], s
 
 
 class _Generations:
-    """Texts and results in two generations of at most `most` bytes: when the young one is full, it becomes the old one, and the old one before it is forgotten.
+    """Texts and results in two generations of at most `most` bytes: when the young one is full, it becomes the old one,
+    and the old one before it is forgotten.
 
     A lookup takes no lock. Threads of a server that waited for one at each formula took a tenth more processor time."""
 

@@ -1,7 +1,7 @@
 """Compile functions over arrays with numba. The machine code is cached on disk and runs without the interpreter lock.
 
-numba takes longer to import than most commands take to run. So it is imported when a compiled function is first called, and what it prepares
-in order to compile is skipped when the function is in the cache."""
+numba takes longer to import than most commands take to run. So it is imported when a compiled function is first called,
+and what it prepares in order to compile is skipped when the function is in the cache."""
 
 from __future__ import annotations
 
@@ -57,7 +57,8 @@ class _Compiled:
 
 
 def load_numba() -> Any:
-    """Import numba without the file `.numba_config.yaml` of the current folder, which could name a cache with machine code of others."""
+    """Import numba without the file `.numba_config.yaml` of the current folder, which could name a cache with machine
+    code of others."""
     with _LOADING, _without_yaml():
         import numba
         from numba.core import config
@@ -95,7 +96,8 @@ def _numba_function(function: FunctionType) -> Callable[..., object]:
     cache = made._cache
 
     def load(signature: Any, context: Any) -> Any:
-        """Load machine code. The original method imports the whole compiler first, and SciPy for its BLAS: a third of a second."""
+        """Load machine code. The original method imports the whole compiler first, and SciPy for its BLAS: a third of a
+        second."""
         rtsys.initialize(context)
         try:
             with cache._guard_against_spurious_io_errors():

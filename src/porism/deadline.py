@@ -1,7 +1,8 @@
 """Time limits of a computation: set once for a thread, checked inside loops over many items.
 
-A thread cannot be stopped from outside. Code that may take long calls `check()` at short distances, which raises an error after the time
-limit. Without a time limit nothing is ever raised. Only the main thread of a process can be interrupted, by a timer (`processor_limit`)."""
+A thread cannot be stopped from outside. Code that may take long calls `check()` at short distances, which raises an
+error after the time limit. Without a time limit nothing is ever raised. Only the main thread of a process can be
+interrupted, by a timer (`processor_limit`)."""
 
 from __future__ import annotations
 
@@ -70,8 +71,8 @@ def time_limit(seconds: float, give_way: Callable[[], None] | None = None) -> It
 
 @contextmanager
 def call_limit(seconds: float | None) -> Iterator[float]:
-    """Limit the time of a call to `seconds`, and in any case to what the limit around it leaves. Raise TimeLimitExceeded if nothing is left; give
-    the seconds that are left, which a remote store gives its request."""
+    """Limit the time of a call to `seconds`, and in any case to what the limit around it leaves. Raise
+    TimeLimitExceeded if nothing is left; give the seconds that are left, which a remote store gives its request."""
     with nullcontext() if seconds is None else time_limit(seconds):
         check()
         yield remaining()
@@ -96,9 +97,11 @@ def _stop(*_: object) -> None:
 
 @contextmanager
 def processor_limit(seconds: float) -> Iterator[None]:
-    """Limit the processor time of a block that only computes. Raise ProcessorLimitExceeded when it is over, also inside a search for a pattern.
+    """Limit the processor time of a block that only computes. Raise ProcessorLimitExceeded when it is over, also inside
+    a search for a pattern.
 
-    Only the main thread can be interrupted; in other threads, and inside another such limit, the block is not limited."""
+    Only the main thread can be interrupted; in other threads, and inside another such limit, the block is not
+    limited."""
     if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGVTALRM) is _stop:
         yield
         return
@@ -142,7 +145,8 @@ def check() -> None:
 
 
 def shorten() -> None:
-    """Record that the result is incomplete, because something was left out to keep the time limit. It should not be kept for later."""
+    """Record that the result is incomplete, because something was left out to keep the time limit. It should not be
+    kept for later."""
     limit = _current.get(_NONE)
     if limit is not _NONE:
         limit.shorten()
@@ -166,7 +170,8 @@ def in_threads(function: Callable[[Argument], Result]) -> Callable[[Argument], R
 def shared(
     executor: Executor, function: Callable[[Argument], Result], tasks: Sequence[Argument], here: int = 1
 ) -> list[Result]:
-    """Return the results of all tasks: the first ones are computed here, the others by a thread meanwhile, or here if none is free."""
+    """Return the results of all tasks: the first ones are computed here, the others by a thread meanwhile, or here if
+    none is free."""
     own, others = tasks[:here], tasks[here:]
     waiting = executor.submit(in_threads(lambda rest: [function(task) for task in rest]), others)
     results = [function(task) for task in own]

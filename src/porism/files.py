@@ -33,7 +33,8 @@ OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:
-    """Open a plain, .gz, .bz2 or .xz file to read bytes; `-` is standard input. Damage is reported, and content within limits."""
+    """Open a plain, .gz, .bz2 or .xz file to read bytes; `-` is standard input. Damage is reported, and content within
+    limits."""
     if str(path) == "-":
         return sys.stdin.buffer
     opener = OPENERS.get(Path(path).suffix.lower(), open)
@@ -49,7 +50,8 @@ def open_bytes(path: str | Path) -> IO[bytes]:
 
 
 def read_regular(path: Path, limit: int, links: int = sys.maxsize) -> bytes:
-    """Return the content of a regular file of at most `limit` bytes and `links` names. Symbolic links, pipes and devices are an OSError."""
+    """Return the content of a regular file of at most `limit` bytes and `links` names. Symbolic links, pipes and
+    devices are an OSError."""
     handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(handle, "rb") as stream:
         state = os.fstat(handle)
@@ -64,7 +66,8 @@ def read_regular(path: Path, limit: int, links: int = sys.maxsize) -> bytes:
 
 
 def make_private(path: Path) -> None:
-    """Create a file that only this account can read, if it is missing; from one that exists, take the rights of strangers."""
+    """Create a file that only this account can read, if it is missing; from one that exists, take the rights of
+    strangers."""
     with open(path, "ab", opener=lambda name, flags: os.open(name, flags, 0o600)) as stream:
         mode = stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
         if mode & 0o007:
@@ -73,7 +76,8 @@ def make_private(path: Path) -> None:
 
 
 def open_text(path: str | Path) -> IO[str]:
-    """Open such a file to read text: UTF-8, without byte order mark, every line ending in a newline character. Other bytes are reported."""
+    """Open such a file to read text: UTF-8, without byte order mark, every line ending in a newline character. Other
+    bytes are reported."""
     return Utf8Text(path)
 
 
@@ -121,7 +125,8 @@ UNREADABLE = (
 
 
 def lines_of(text: str) -> list[str]:
-    """Split a text at line ends (LF or CRLF) only. `str.splitlines` also splits at U+2028 and others, which may be inside a cell or a JSON string."""
+    """Split a text at line ends (LF or CRLF) only. `str.splitlines` also splits at U+2028 and others, which may be
+    inside a cell or a JSON string."""
     lines = [line.removesuffix("\r") for line in text.split("\n")]
     return lines[:-1] if lines[-1] == "" else lines
 
@@ -179,7 +184,8 @@ def atomic_file(path: str | Path) -> Iterator[IO[str]]:
 
 @contextlib.contextmanager
 def unfinished_file(target: Path) -> Iterator[IO[bytes]]:
-    """Yield a new file beside `target`, to be renamed to it; after the block nothing is left under the file's first name.
+    """Yield a new file beside `target`, to be renamed to it; after the block nothing is left under the file's first
+    name.
 
     It is locked as long as it is open. What killed processes have left of the same target is removed."""
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -222,7 +228,8 @@ def atomic_directory(path: str | Path) -> Iterator[Path]:
 
 
 def litter(folder: Path) -> list[Path]:
-    """Return what killed processes have left in a folder: unfinished files and directories that no process writes any more."""
+    """Return what killed processes have left in a folder: unfinished files and directories that no process writes any
+    more."""
     return [work for work in _unfinished(folder) if _is_abandoned(work)]
 
 
@@ -242,7 +249,8 @@ def _unfinished(folder: Path, name: str = "") -> list[Path]:
 
 
 def _is_abandoned(work: Path) -> bool:
-    """Return whether no process writes an unfinished file or directory any more. Files are locked a moment after they are created."""
+    """Return whether no process writes an unfinished file or directory any more. Files are locked a moment after they
+    are created."""
     if work.is_dir():
         return not is_locked(lock_of(work.parent / work.name[1 : work.name.rindex(UNFINISHED)]))
     try:

@@ -46,8 +46,8 @@ def hash64(text: str) -> int:
 def fingerprint(modules: tuple[str, ...], libraries: tuple[str, ...] = ()) -> str:
     """Return a digest of the source and tables of modules and packages, and of the versions of libraries.
 
-    Everything in a package counts, also its sub-packages. Comments, docstrings and blank lines do not count, so that rewording keeps
-    the fingerprint. The source files count also when their compiled form runs."""
+    Everything in a package counts, also its sub-packages. Comments, docstrings and blank lines do not count, so that
+    rewording keeps the fingerprint. The source files count also when their compiled form runs."""
     from importlib.metadata import version  # slow to import, and most commands need no fingerprint
 
     digest = blake2b(digest_size=16)

@@ -1,7 +1,7 @@
 """Checksums of stored files: written when a file is complete, verified when it is opened and by `porism store verify`.
 
-They detect damage by disks, copies and programs, not forgery: whoever can write the files can write new checksums. The checksum is XXH3
-with 128 bits, which is faster than any disk."""
+They detect damage by disks, copies and programs, not forgery: whoever can write the files can write new checksums. The
+checksum is XXH3 with 128 bits, which is faster than any disk."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from porism.errors import PorismError
 from porism.files import litter
 
 BLOCK = 1 << 18
-# What is read when something is opened with verify="quick": the smallest files, up to this many bytes, in a few hundredths of a second.
+# What is read when something is opened with verify="quick": the smallest files, up to this many bytes, in a few
+# hundredths of a second.
 QUICK_BYTES = 32_000_000
 Verify = Literal["quick", "all", "none"]
 VERIFY: tuple[Verify, ...] = ("quick", "all", "none")
@@ -154,7 +155,8 @@ def raise_first(damages: Iterable[Damage]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What `porism store verify` found: the number of files (of a journal: rows) and bytes that were read, what is damaged, and remarks."""
+    """What `porism store verify` found: the number of files (of a journal: rows) and bytes that were read, what is
+    damaged, and remarks."""
 
     path: str
     kind: str

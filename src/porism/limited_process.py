@@ -1,7 +1,9 @@
-"""A process that answers questions one after another, within limits of processor time and memory. A question that takes more ends it.
+"""A process that answers questions one after another, within limits of processor time and memory. A question that takes
+more ends it.
 
-Libraries that read what others wrote promise no bounds, and many hold the interpreter's lock while they work, so that neither a time limit nor
-a signal could stop them in this process. The other one is started with the first question; after its end the next question starts another.
+Libraries that read what others wrote promise no bounds, and many hold the interpreter's lock while they work, so that
+neither a time limit nor a signal could stop them in this process. The other one is started with the first question;
+after its end the next question starts another.
 """
 
 from __future__ import annotations
@@ -43,7 +45,8 @@ class LimitedProcess:
         self._limits: dict[str, str] = {}
 
     def ask(self, question: object, seconds: float, wait: float) -> Any:
-        """Return the answer, which may take these seconds of processor time, and of the clock as many as `wait`. Raise Ended if it takes more."""
+        """Return the answer, which may take these seconds of processor time, and of the clock as many as `wait`. Raise
+        Ended if it takes more."""
         with self._lock:
             child = self._running()
             assert child.stdin is not None

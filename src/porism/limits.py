@@ -1,4 +1,5 @@
-"""The limits of what is read from files of others, also of what is unpacked. An environment variable changes each one: PORISM_UNPACKED_RATIO=1000."""
+"""The limits of what is read from files of others, also of what is unpacked. An environment variable changes each one:
+PORISM_UNPACKED_RATIO=1000."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def limit(name: str) -> int:
     return int(text)
 
 
-# Errors of unpackers where a compressed file is truncated or damaged; gzip reports a wrong header or checksum as an OSError.
+# Errors of unpackers where a compressed file is truncated or damaged; gzip reports a wrong header or checksum as an
+# OSError.
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, OSError)
 FREE_BYTES = 100_000_000  # content of this size is unpacked from any file
 BLOCK = 1 << 20

@@ -74,7 +74,8 @@ def lock_of(target: Path) -> Path:
 
 @contextmanager
 def only_writer(target: Path, *, wait: float = 0.0) -> Iterator[None]:
-    """Be the only process that writes `target`; a second one waits up to `wait` seconds, then is refused with the id of the first."""
+    """Be the only process that writes `target`; a second one waits up to `wait` seconds, then is refused with the id of
+    the first."""
     end = time.monotonic() + wait
     with ExitStack() as stack:
         while True:

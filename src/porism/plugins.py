@@ -1,6 +1,8 @@
-"""Plug-ins: what installed packages add to Porism. A package names an object in an entry point of one of five groups, and is found.
+"""Plug-ins: what installed packages add to Porism. A package names an object in an entry point of one of five groups,
+and is found.
 
-Looking for plug-ins reads the entry points of the installed packages and imports none of them. A plug-in is imported when it is used."""
+Looking for plug-ins reads the entry points of the installed packages and imports none of them. A plug-in is imported
+when it is used."""
 
 from __future__ import annotations
 
@@ -75,7 +77,8 @@ def installed() -> tuple[Plugin, ...]:
 
 
 def plugins(group: str) -> dict[str, Plugin]:
-    """Return the plug-ins of a group by name, in the order of names. Of two packages with one name, the first in the alphabet wins."""
+    """Return the plug-ins of a group by name, in the order of names. Of two packages with one name, the first in the
+    alphabet wins."""
     found: dict[str, Plugin] = {}
     for one in installed():
         if one.group == group:
@@ -84,7 +87,8 @@ def plugins(group: str) -> dict[str, Plugin]:
 
 
 def working(group: str, read: Callable[[Plugin], T]) -> Iterator[T]:
-    """Yield what `read` returns for each plug-in of a group. A broken one is left out, so that everything else works beside it."""
+    """Yield what `read` returns for each plug-in of a group. A broken one is left out, so that everything else works
+    beside it."""
     for one in plugins(group).values():
         with suppress(PorismError):
             yield read(one)
@@ -97,7 +101,8 @@ def check_plugins(group: str, read: Callable[[Plugin], object]) -> None:
 
 
 def or_repair(group: str, read: Callable[[Plugin], object]) -> str:
-    """Return an addition to the remedy for something that is not found: a broken plug-in may provide it. Empty if none is broken."""
+    """Return an addition to the remedy for something that is not found: a broken plug-in may provide it. Empty if none
+    is broken."""
     try:
         check_plugins(group, read)
     except PorismError as error:

@@ -1,8 +1,9 @@
 """PyTerrier transformers for every system of Porism: frames with qid, query, docno, score and rank.
 
-A frame of queries (qid, query) is searched; a frame that also has docno is re-ranked: its documents get this system's scores. Queries are
-passed to Porism as they are: LaTeX never goes through a query parser. With python-terrier installed, a `PorismTransformer` is a
-`pyterrier.Transformer` and composes with the operators of PyTerrier; without it, it has the same `transform`."""
+A frame of queries (qid, query) is searched; a frame that also has docno is re-ranked: its documents get this system's
+scores. Queries are passed to Porism as they are: LaTeX never goes through a query parser. With python-terrier
+installed, a `PorismTransformer` is a `pyterrier.Transformer` and composes with the operators of PyTerrier; without it,
+it has the same `transform`."""
 
 from __future__ import annotations
 
@@ -44,7 +45,8 @@ DEPTH = 1000
 
 
 class PorismTransformer(Transformer):  # type: ignore[misc]
-    """A system of Porism as a PyTerrier transformer. `topics` maps query ids to topics, for systems that read the whole post."""
+    """A system of Porism as a PyTerrier transformer. `topics` maps query ids to topics, for systems that read the whole
+    post."""
 
     def __init__(
         self, retriever: Retriever, task: int = 1, k: int = DEPTH, topics: Mapping[str, Topic] | None = None
@@ -71,7 +73,8 @@ class PorismTransformer(Transformer):  # type: ignore[misc]
         return DataFrame(rows, columns=[*kept, *RESULT_COLUMNS])
 
     def _ranking(self, qid: str, query: str, documents: set[str] | None) -> Sequence[tuple[str, float]]:
-        """Return documents with scores. Documents to re-rank are scored, those that are no posts of the index follow last."""
+        """Return documents with scores. Documents to re-rank are scored, those that are no posts of the index follow
+        last."""
         read = self._query(qid, query)
         if documents is None:
             return [(str(hit.id), hit.score) for hit in self.retriever.search(read, self.k)]
@@ -109,7 +112,8 @@ def system(
 ) -> PorismTransformer:
     """Return the transformer of a system: `porism`, or a name of `porism systems`.
 
-    `topics` are the topics of the lab, which named systems read as a whole; `queries` is a file of hand-written queries of a manual system."""
+    `topics` are the topics of the lab, which named systems read as a whole; `queries` is a file of hand-written queries
+    of a manual system."""
     hand = read_hand_queries(queries) if queries else None
     retriever = open_system(index, name, task, queries=hand, options=options, cache=cache, models=models)
     number = task or (2 if retriever.finds == "formulas" else 1)
@@ -117,7 +121,8 @@ def system(
 
 
 def topics_frame(topics: Sequence[Topic]) -> DataFrame:
-    """Return topics as a frame of queries: the LaTeX of a formula topic between dollar signs, title and question of others as text."""
+    """Return topics as a frame of queries: the LaTeX of a formula topic between dollar signs, title and question of
+    others as text."""
     from pandas import DataFrame
 
     rows = [(topic.id, f"${topic.latex}$" if topic.latex else _text(topic)) for topic in topics]

@@ -1,4 +1,5 @@
-"""Records that every part of Porism shares: topics, queries, hits, judgments, explanations. They depend on no file and no library."""
+"""Records that every part of Porism shares: topics, queries, hits, judgments, explanations. They depend on no file and
+no library."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class TopicFormula:
-    """A formula of a topic: its id (`q_12`), its LaTeX and its field; `mathml` (Presentation) and `content` are the official ones, if given."""
+    """A formula of a topic: its id (`q_12`), its LaTeX and its field; `mathml` (Presentation) and `content` are the
+    official ones, if given."""
 
     id: str
     latex: str
@@ -23,8 +25,8 @@ class TopicFormula:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic of a test collection. `title` and `question` are HTML in the official form; `latex` is the query formula of Task 2; `post_id` is
-    the question on the site from which it was made, if known."""
+    """A topic of a test collection. `title` and `question` are HTML in the official form; `latex` is the query formula
+    of Task 2; `post_id` is the question on the site from which it was made, if known."""
 
     id: str
     title: str
@@ -74,7 +76,8 @@ class Binding:
 class Explanation:
     """Why a score is what it is. The values of the parts sum to `value`.
 
-    `query_nodes` and `item_nodes` are the matching MathML elements of both formulas, in pairs, which the page highlights."""
+    `query_nodes` and `item_nodes` are the matching MathML elements of both formulas, in pairs, which the page
+    highlights."""
 
     value: float
     reason: str

@@ -1,13 +1,16 @@
-"""Code never comes from the current folder, which may hold documents of others: not here, and not in the processes that Porism starts.
+"""Code never comes from the current folder, which may hold documents of others: not here, and not in the processes that
+Porism starts.
 
-Python looks for modules in the current folder first: in interactive sessions, with `-c` and with `-m`. multiprocessing starts processes with
-`-c`, and gives them the path of their parent. A file `json.py` among the documents would run. Three things prevent that:
+Python looks for modules in the current folder first: in interactive sessions, with `-c` and with `-m`. multiprocessing
+starts processes with `-c`, and gives them the path of their parent. A file `json.py` among the documents would run.
+Three things prevent that:
 
 1. Imports that Porism causes skip the current folder (`guard_imports`); imports of the user's own code find what they always found.
 2. The processes that Porism starts get `safe_path()` and `safe_environment()`.
 3. The command `porism` leaves the current folder out for good (`protect_process`).
 
-The current folder stays on the path where the user has put it there: as the folder of the program that runs, or in full in PYTHONPATH."""
+The current folder stays on the path where the user has put it there: as the folder of the program that runs, or in full
+in PYTHONPATH."""
 
 # This module is imported before all others. Python has loaded these already, whatever the current folder holds.
 import os
@@ -31,7 +34,8 @@ def guard_imports() -> None:
 
 
 def protect_process() -> None:
-    """Leave the current folder out of the path of this process and of all that it starts: the process is Porism's alone."""
+    """Leave the current folder out of the path of this process and of all that it starts: the process is Porism's
+    alone."""
     sys.path[:] = safe_path()
     os.environ.update(safe_environment())
 
@@ -43,7 +47,8 @@ def safe_path() -> list[str]:
 
 
 def safe_environment() -> dict[str, str]:
-    """Return the environment for a new process. In it neither Python nor a search for programs looks into the current folder."""
+    """Return the environment for a new process. In it neither Python nor a search for programs looks into the current
+    folder."""
     folders = [entry for entry in os.environ.get("PYTHONPATH", "").split(os.pathsep) if entry]
     kept = [os.path.abspath(entry) for entry in folders if os.path.isabs(entry) or _identity(entry) != _identity(".")]
     programs = [entry for entry in os.environ.get("PATH", os.defpath).split(os.pathsep) if os.path.isabs(entry)]
@@ -59,7 +64,8 @@ def program(name: str) -> str | None:
 
 
 def import_own(module: str) -> "ModuleType":
-    """Import a module that the user has named. It may be in the current folder, which comes last: nothing there replaces what is installed."""
+    """Import a module that the user has named. It may be in the current folder, which comes last: nothing there
+    replaces what is installed."""
     import importlib
 
     if os.getcwd() not in sys.path:
@@ -87,7 +93,8 @@ def _has_current_folder() -> bool:
 
 
 def _porism_asks(frame: "FrameType | None") -> bool:
-    """Return whether the nearest code on the stack that is Porism's or the user's is Porism's. Libraries act for either."""
+    """Return whether the nearest code on the stack that is Porism's or the user's is Porism's. Libraries act for
+    either."""
     here = _identity(".")
     while frame is not None:
         names = frame.f_globals

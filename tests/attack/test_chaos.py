@@ -1,4 +1,5 @@
-"""A few tries of most attacks; `make chaos` makes fifty of all. It also kills `porism model encode`, which loads a model for each try."""
+"""A few tries of most attacks; `make chaos` makes fifty of all. It also kills `porism model encode`, which loads a
+model for each try."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def test_the_table_replaces_its_part_of_the_page(tmp_path: Path, monkeypatch: py
 
 
 def attack(*kinds: str, tries: int = 2) -> tuple[int, str]:
-    """Run kinds of attack in a process of their own; return its exit code, which is 0 if they held, and what it prints."""
+    """Run kinds of attack in a process of their own; return its exit code, which is 0 if they held, and what it
+    prints."""
     only = [word for kind in kinds for word in ("--only", kind)]
     command = [sys.executable, "-m", "attack.chaos", "--tries", str(tries), *only]
     environment = os.environ | {"PYTHONPATH": f"{ROOT / 'src'}:{ROOT}"}

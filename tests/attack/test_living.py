@@ -1,4 +1,5 @@
-"""A small site lives for a minute: changes by the API, searches, kills, and the same answers as an index built from scratch."""
+"""A small site lives for a minute: changes by the API, searches, kills, and the same answers as an index built from
+scratch."""
 
 from __future__ import annotations
 

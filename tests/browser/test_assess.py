@@ -1,4 +1,5 @@
-"""From runs to scores on the sample: two assessors judge in a real browser; one resumes after a crash, one changes a grade."""
+"""From runs to scores on the sample: two assessors judge in a real browser; one resumes after a crash, one changes a
+grade."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The visual formula editor in a real browser. It is fetched from the npm registry; without that the test is skipped."""
+"""The visual formula editor in a real browser. It is fetched from the npm registry; without that the test is
+skipped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A site with settings of its own in a real browser: title, attribution, original, licence, colours, tabs; an edited note; a private site."""
+"""A site with settings of its own in a real browser: title, attribution, original, licence, colours, tabs; an edited
+note; a private site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The Ask tab with a language model in a real browser: the answer appears while it is written; without scripts it is there as a whole."""
+"""The Ask tab with a language model in a real browser: the answer appears while it is written; without scripts it is
+there as a whole."""
 
 from __future__ import annotations
 

@@ -26,8 +26,9 @@ from porism.web.server.middleware import RequestMiddleware
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("search-browser")]
 
-# LaTeX, and what must hold: `a ^ b` a is above b, `a < b` a is left of b, `a [ b` they start at the same position, `a ] b` they end at the
-# same position, `a = b` they are on one line. A symbol that occurs several times is numbered: x2 is the second x.
+# LaTeX, and what must hold: `a ^ b` a is above b, `a < b` a is left of b, `a [ b` they start at the same position, `a ]
+# b` they end at the same position, `a = b` they are on one line. A symbol that occurs several times is numbered: x2 is
+# the second x.
 CONSTRUCTS = (
     (r"\frac{a}{b}", "a ^ b"),
     (r"\frac{1+a}{2}", "1 ^ 2; a ^ 2; 1 < a"),

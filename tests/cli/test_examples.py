@@ -97,13 +97,15 @@ def folder(demo: Path, tmp_path: Path) -> Path:
 
 
 def settings(folder: Path) -> dict[str, str]:
-    """Return the environment: our own porism first on the path, and the folder as home, so that nothing else changes."""
+    """Return the environment: our own porism first on the path, and the folder as home, so that nothing else
+    changes."""
     paths = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     return {**os.environ, "PATH": paths, "HOME": str(folder)}
 
 
 def failure(lines: Iterable[str], folder: Path) -> str:
-    """Run command lines, one after the other; return the first that does not exit with 0 and its output, empty if there is none."""
+    """Run command lines, one after the other; return the first that does not exit with 0 and its output, empty if there
+    is none."""
     for line in lines:
         done = subprocess.run(
             ["bash", "-c", line], cwd=folder, env=settings(folder), capture_output=True, text=True, input=PASSWORD

@@ -254,7 +254,8 @@ def test_a_host_without_a_name_is_explained(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 def test_a_killed_node_is_not_noticed(nodes: Nodes) -> None:
-    """All requests before, during and after the kill of the manager are answered, and changes that were acknowledged are there."""
+    """All requests before, during and after the kill of the manager are answered, and changes that were acknowledged
+    are there."""
     cluster = open_cluster(nodes.hosts)
     cluster.request("PUT", "/trial-kill", MAPPING, {"wait_for_active_shards": "all"})
     written: list[int] = []
@@ -294,7 +295,8 @@ def test_a_killed_node_is_not_noticed(nodes: Nodes) -> None:
 
 
 def test_nodes_that_hang_are_reported(nodes: Nodes) -> None:
-    """One hanging node is passed over; if all hang, the error says so within the limit, and the next request after it is answered."""
+    """One hanging node is passed over; if all hang, the error says so within the limit, and the next request after it
+    is answered."""
     import signal
 
     cluster = open_cluster(nodes.hosts)

@@ -1,4 +1,5 @@
-"""A collection in a cluster behind the commands and the server: the same answers as from its folder, new generations followed, outages survived."""
+"""A collection in a cluster behind the commands and the server: the same answers as from its folder, new generations
+followed, outages survived."""
 
 from __future__ import annotations
 

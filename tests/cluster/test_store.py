@@ -1,4 +1,5 @@
-"""The store in a cluster passes the conformance suite, and gives the ranking of the embedded store, also after changes."""
+"""The store in a cluster passes the conformance suite, and gives the ranking of the embedded store, also after
+changes."""
 
 from __future__ import annotations
 

@@ -169,7 +169,8 @@ def test_each_bad_row_of_a_table_is_a_ledger_line(file: tuple[str, str], rows: d
     assert {why: counted[what, why] for why in rows.values()} == Counter(rows.values())
 
 
-# Formulas that the texts of the slice hold outside their official spans, and environments without dollar signs among them.
+# Formulas that the texts of the slice hold outside their official spans, and environments without dollar signs among
+# them.
 UNMARKED, ENVIRONMENTS = 728, 481
 
 

@@ -29,7 +29,8 @@ def dcg(grades: Grades, cut: int = 0) -> float:
 
 
 def ndcg(grades: Grades, pool: Sequence[int], cut: int = 0) -> float:
-    """DCG divided by the DCG of the best order of all judged items. Järvelin and Kekäläinen, TOIS 2002; Sakai, SIGIR 2007 (prime).
+    """DCG divided by the DCG of the best order of all judged items. Järvelin and Kekäläinen, TOIS 2002; Sakai, SIGIR
+    2007 (prime).
 
     >>> round(ndcg([3, 0, 2], [3, 2, 0, 0]), 4)
     0.9386
@@ -85,7 +86,8 @@ def r_precision(grades: Grades, pool: Sequence[int], level: int = 2) -> float:
 
 
 def bpref(grades: Grades, pool: Sequence[int], level: int = 2) -> float:
-    """How rarely judged non-relevant items are ranked above relevant ones. Buckley and Voorhees, SIGIR 2004, as trec_eval computes it.
+    """How rarely judged non-relevant items are ranked above relevant ones. Buckley and Voorhees, SIGIR 2004, as
+    trec_eval computes it.
 
     >>> bpref([3, 0, 2], [3, 2, 0, 0])
     0.75
@@ -104,7 +106,8 @@ def bpref(grades: Grades, pool: Sequence[int], level: int = 2) -> float:
 def inferred_ap(grades: Grades, pool: Sequence[int], level: int = 2) -> float:
     """Average precision estimated from a sampled pool. Yilmaz and Aslam, CIKM 2006, as trec_eval computes it.
 
-    A negative grade means pooled but not judged. If all items are judged, it equals average precision up to a small constant.
+    A negative grade means pooled but not judged. If all items are judged, it equals average precision up to a small
+    constant.
     """
     total = sum(relevant(grade, level) for grade in pool)
     tiny, value = 0.00001, 0.0

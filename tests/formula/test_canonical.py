@@ -22,7 +22,8 @@ from porism.formula.tree import Node
 HERE = Path(__file__).parent
 
 
-# Two triangles and a hexagon: every variable occurs in the same surroundings, which is all that the hash of level `renamed` sees.
+# Two triangles and a hexagon: every variable occurs in the same surroundings, which is all that the hash of level
+# `renamed` sees.
 SAME_HASH = {("ab+bc+ca+de+ef+fd", "ab+bc+cd+de+ef+fa")}
 
 

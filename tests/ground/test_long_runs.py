@@ -1,4 +1,5 @@
-"""Long runs of one character are read in proportion to their length. Each of these took minutes, since a search began at every character."""
+"""Long runs of one character are read in proportion to their length. Each of these took minutes, since a search began
+at every character."""
 
 from __future__ import annotations
 

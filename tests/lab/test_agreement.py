@@ -26,8 +26,8 @@ def test_kappa_of_a_two_by_two_table_computed_by_hand() -> None:
 
 def test_kappa_of_four_grades_computed_by_hand() -> None:
     # Items 1..10. Grades of a: 3 3 2 2 1 1 0 0 0 0; of b: 3 2 2 1 1 0 0 0 0 3.
-    # Same: 3, 2, 1, 0, 0, 0 -> po = 6/10. Marginals a: 4 2 2 2 (0 1 2 3), b: 4 2 2 2 -> pe = (16 + 4 + 4 + 4)/100 = .28.
-    # kappa = .32 / .72 = 4/9.
+    # Same: 3, 2, 1, 0, 0, 0 -> po = 6/10. Marginals a: 4 2 2 2 (0 1 2 3), b: 4 2 2 2 -> pe = (16 + 4 + 4 + 4)/100 =
+    # .28. kappa = .32 / .72 = 4/9.
     pairs = list(zip([3, 3, 2, 2, 1, 1, 0, 0, 0, 0], [3, 2, 2, 1, 1, 0, 0, 0, 0, 3], strict=True))
     assert kappa(pairs) == pytest.approx(4 / 9, abs=1e-15)
     # H+M: a 1111000000, b 1110000001 -> po = .8, pe = .16 + .36 = .52, kappa = .28/.48 = 7/12.

@@ -1,4 +1,5 @@
-"""A language model as an assessor: strict replies, nothing half-made, always labelled, never in qrels. Endpoints are real processes."""
+"""A language model as an assessor: strict replies, nothing half-made, always labelled, never in qrels. Endpoints are
+real processes."""
 
 from __future__ import annotations
 

@@ -96,7 +96,8 @@ def test_files_are_in_the_labs_format(tmp_path: Path) -> None:
 
 
 def test_infap_infers_from_a_sampled_pool(tmp_path: Path) -> None:
-    """Of three pooled items the second was not drawn: infAP infers it (about 1), AP would count it as not relevant (5/6)."""
+    """Of three pooled items the second was not drawn: infAP infers it (about 1), AP would count it as not relevant
+    (5/6)."""
     given = [judgment("A.1", "1", 3), judgment("A.1", "3", 2)]
     pooled = [ItemId("A.1", item) for item in "123"]
     write_variants(variants(given, 1, pooled=pooled), 1, tmp_path)

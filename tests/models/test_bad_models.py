@@ -1,4 +1,5 @@
-"""Model directories that pass the first checks and are wrong all the same: every command says so, and leaves nothing behind."""
+"""Model directories that pass the first checks and are wrong all the same: every command says so, and leaves nothing
+behind."""
 
 from __future__ import annotations
 

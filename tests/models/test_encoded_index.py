@@ -1,4 +1,5 @@
-"""Vectors of posts in an index: encoded once, continued after a kill, copied by updates and merges, used by searches."""
+"""Vectors of posts in an index: encoded once, continued after a kill, copied by updates and merges, used by
+searches."""
 
 from __future__ import annotations
 
@@ -124,7 +125,8 @@ def test_an_interrupted_run_continues(
 def test_vectors_stay_whole_until_others_are_committed(
     place: Path, tiny: Tiny, counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A process that is killed while it replaces the vectors of a model leaves an index that opens, and can be run again."""
+    """A process that is killed while it replaces the vectors of a model leaves an index that opens, and can be run
+    again."""
     add_vectors(place, encoder(tiny))
     before = [(hit.id, hit.score) for hit in Engine.open(place).search(QUERY).hits]
     other = IndexEncoder.new(tiny("encoder"), ("titles",), 16)

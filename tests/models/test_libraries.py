@@ -1,4 +1,5 @@
-"""Libraries of the extras `neural` and `torch`: a missing one is reported with the command that installs it; nothing is downloaded."""
+"""Libraries of the extras `neural` and `torch`: a missing one is reported with the command that installs it; nothing is
+downloaded."""
 
 from __future__ import annotations
 

@@ -42,7 +42,8 @@ def test_a_signal_that_is_right_gains() -> None:
 
 
 def test_weights_are_chosen_on_other_topics() -> None:
-    """The signal is right in one fold only: what is chosen there is measured in the other one, where it harms or is not used."""
+    """The signal is right in one fold only: what is chosen there is measured in the other one, where it harms or is not
+    used."""
     use = _measured("feature", [topic("a", True)] * 5 + [topic("b", False)] * 5, 4, ["signal"])
     assert use.after <= use.before
     assert recommend([use]) == "do not use it: no use gains anything"

@@ -150,7 +150,8 @@ def test_a_collection_without_votes_and_with_titles_of_linked_questions(tmp_path
 
 
 def test_one_text_is_no_negative_of_itself(tiny: Callable[[str], Path]) -> None:
-    """Two queries of a batch may have the same positive; were it a negative as well, the loss would be at least log 2."""
+    """Two queries of a batch may have the same positive; were it a negative as well, the loss would be at least log
+    2."""
     trainee = BiEncoderTrainee(ModelDirectory.open(tiny("encoder")), FAST)
     same = [TrainingExample("what are knots", "knots"), TrainingExample("define knots", "knots")]
     assert float(trainee.loss(same).detach()) == pytest.approx(0, abs=1e-6)

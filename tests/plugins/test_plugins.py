@@ -1,4 +1,5 @@
-"""A package that is installed adds a system, a feature, a source, a store and a command; a broken one breaks nothing else."""
+"""A package that is installed adds a system, a feature, a source, a store and a command; a broken one breaks nothing
+else."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ CALLS = ("statistics", "search", "threads", "formulas", "posts", "locate")
 
 
 class Calls:
-    """The names of the methods that were called, in their order; those of content are named `content.uses` and so on."""
+    """The names of the methods that were called, in their order; those of content are named `content.uses` and so
+    on."""
 
     def __init__(self) -> None:
         self._names: list[str] = []
@@ -51,7 +52,8 @@ class _CountingContent:
 
 
 class CountingSnapshot:
-    """A proxy of a snapshot; `calls` counts its methods and those of its content. What it is and what it learned was read before."""
+    """A proxy of a snapshot; `calls` counts its methods and those of its content. What it is and what it learned was
+    read before."""
 
     statistics: Callable[..., Any]
     search: Callable[..., Any]

@@ -1,4 +1,5 @@
-"""Answers as text: an even number of dollar signs by the lab's count, at most 1,200 characters, cut after a sentence."""
+"""Answers as text: an even number of dollar signs by the lab's count, at most 1,200 characters, cut after a
+sentence."""
 
 from __future__ import annotations
 

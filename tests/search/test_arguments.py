@@ -1,4 +1,5 @@
-"""Wrong arguments of the Python API: the error names the method, the argument and a remedy, and has the type that Python programmers expect."""
+"""Wrong arguments of the Python API: the error names the method, the argument and a remedy, and has the type that
+Python programmers expect."""
 
 from __future__ import annotations
 

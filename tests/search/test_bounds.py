@@ -1,4 +1,5 @@
-"""The work of a query is bounded: how many threads are fetched and how many formulas compared does not depend on the collection."""
+"""The work of a query is bounded: how many threads are fetched and how many formulas compared does not depend on the
+collection."""
 
 from __future__ import annotations
 

@@ -33,7 +33,8 @@ class Row(NamedTuple):
 
 
 class Given:
-    """Values that come with an answer of the store. Only those of the answer itself may be requested: others would be a call."""
+    """Values that come with an answer of the store. Only those of the answer itself may be requested: others would be a
+    call."""
 
     def __init__(self, values: Any, given: Mapping[str, Collection[int]]) -> None:
         self._values = values

@@ -56,7 +56,8 @@ def test_every_feature_has_values_for_some_query(engine: Engine) -> None:
         table = engine.features(read_query(text, tags=("geometry",)), "questions")
         for name, values in table.values.items():
             seen[name] = max(seen[name], float(np.abs(values).max(initial=0.0)))
-    # The sample has no vectors of posts (tests/models has an index with them), no headings and no names (test_names.py has).
+    # The sample has no vectors of posts (tests/models has an index with them), no headings and no names (test_names.py
+    # has).
     elsewhere = ("encoder.", "headings.", "name.")
     assert not [name for name, largest in seen.items() if largest == 0.0 and not name.startswith(elsewhere)]
 

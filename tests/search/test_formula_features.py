@@ -1,4 +1,5 @@
-"""Features of formula search: each contributes weight x value, explanations list exactly these contributions, and packed batches suffice."""
+"""Features of formula search: each contributes weight x value, explanations list exactly these contributions, and
+packed batches suffice."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""The store in memory and the embedded one give the same answers: rankings, pages, explanations, spelling and completion on the sample,
-and after any changes."""
+"""The store in memory and the embedded one give the same answers: rankings, pages, explanations, spelling and
+completion on the sample, and after any changes."""
 
 from __future__ import annotations
 
@@ -186,7 +186,8 @@ def assert_same_site(first: dict[str, list[Answer]], second: dict[str, list[Answ
 
 
 def assert_same_readers(one: Engine, other: Engine) -> None:
-    """Fail if pages with their snippets, explanations, spelling or completion differ. Hits with equal scores may change places."""
+    """Fail if pages with their snippets, explanations, spelling or completion differ. Hits with equal scores may change
+    places."""
     for typed in (*SITE_QUERIES, "trangle serie", "prime -circle tag:geometry"):
         pages = [engine.search(typed, 50, "questions") for engine in (one, other)]
         first, second = ({hit.id: read_hit(hit) for hit in page.hits} for page in pages)

@@ -1,4 +1,5 @@
-"""Formulas for pages: without inline styles, without what a converter left in them, and found where a source did not mark them."""
+"""Formulas for pages: without inline styles, without what a converter left in them, and found where a source did not
+mark them."""
 
 from __future__ import annotations
 

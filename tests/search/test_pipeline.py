@@ -1,4 +1,5 @@
-"""One pipeline: the engine, the default system, declared systems and fusions search, score, explain and fail in the same way."""
+"""One pipeline: the engine, the default system, declared systems and fusions search, score, explain and fail in the
+same way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Small and plain collections are the first thing a person tries: no post, one, two or three; no formula, no word, one tag."""
+"""Small and plain collections are the first thing a person tries: no post, one, two or three; no formula, no word, one
+tag."""
 
 from __future__ import annotations
 

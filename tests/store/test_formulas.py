@@ -1,4 +1,5 @@
-"""Build the formula index: complete or not at all, the same bytes every time, refused if it is of another collection."""
+"""Build the formula index: complete or not at all, the same bytes every time, refused if it is of another
+collection."""
 
 from __future__ import annotations
 

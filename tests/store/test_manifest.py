@@ -1,4 +1,5 @@
-"""An index that is unfinished, truncated, or of another kind or version is refused, with the command that repairs it."""
+"""An index that is unfinished, truncated, or of another kind or version is refused, with the command that repairs
+it."""
 
 from __future__ import annotations
 

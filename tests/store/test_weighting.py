@@ -1,4 +1,5 @@
-"""Weightings are values: they print as themselves, reject invalid parameters, and compute the formulas of the literature."""
+"""Weightings are values: they print as themselves, reject invalid parameters, and compute the formulas of the
+literature."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every declared system that can run here does what every system must do: order, k, determinism, any query, a valid run, an explanation."""
+"""Every declared system that can run here does what every system must do: order, k, determinism, any query, a valid
+run, an explanation."""
 
 from __future__ import annotations
 

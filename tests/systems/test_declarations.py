@@ -1,4 +1,5 @@
-"""Declarations: every run of the published tables, names, options of parts, what is cached beside an index, hand-written queries."""
+"""Declarations: every run of the published tables, names, options of parts, what is cached beside an index,
+hand-written queries."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ def test_edit_distance_of_types() -> None:
 
 
 def test_trees_are_rebuilt_as_in_the_original() -> None:
-    # The subscript of the first x is attached to the second: both are named x, and the second is nearer to the end of the row.
+    # The subscript of the first x is attached to the second: both are named x, and the second is nearer to the end of
+    # the row.
     first = from_tangent("[V!x[+[V!x[-[V!y]]]],b[N!1]]")
     assert distance(first, from_tangent("[V!x[+[V!x[-[V!y]],b[N!1]]]]")) == 0
     other = from_tangent("[V!x[+[V!z[-[V!y]]]],b[N!1]]")
@@ -57,7 +58,8 @@ def test_braces_are_one_symbol_for_the_edit_distance_only() -> None:
 
 def test_tuples_compare_edges_and_path_as_one_text() -> None:
     query, candidate = from_tangent("[V!a[V!b[V!c[V!d]]]]"), from_tangent("[V!a[V!c[V!b[V!d]]]]")
-    # Of six tuples three are common: the end of d, and (b, d) and (c, d), which are nn at n in one formula and n at nn in the other.
+    # Of six tuples three are common: the end of d, and (b, d) and (c, d), which are nn at n in one formula and n at nn
+    # in the other.
     assert feature_values(query, [candidate], "slt")["tuple_slt_False"][0] == pytest.approx(
         2 * 0.5 * 0.5 / (0.5 + 0.5 + 1)
     )

@@ -1,4 +1,5 @@
-"""Making runs: resume after an interrupt, errors that name topic and part, formats, metadata, manual systems, topics of the wrong task."""
+"""Making runs: resume after an interrupt, errors that name topic and part, formats, metadata, manual systems, topics of
+the wrong task."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Verification: fidelity as the shared script defines it, the matrix page, cells that change, fusions with weights from the other year."""
+"""Verification: fidelity as the shared script defines it, the matrix page, cells that change, fusions with weights from
+the other year."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Hostile texts of a megabyte are read in seconds. If the time of a reader grew with the square of the text, these tests would take hours."""
+"""Hostile texts of a megabyte are read in seconds. If the time of a reader grew with the square of the text, these
+tests would take hours."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Generated answers on the Ask tab: a stream for scripts, a whole page without them, safe HTML, the passage where the model fails."""
+"""Generated answers on the Ask tab: a stream for scripts, a whole page without them, safe HTML, the passage where the
+model fails."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The files of deploy/: parsed, checked by the programs that read them where these are installed, and compared with the product."""
+"""The files of deploy/: parsed, checked by the programs that read them where these are installed, and compared with the
+product."""
 
 from __future__ import annotations
 

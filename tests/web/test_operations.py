@@ -172,7 +172,8 @@ def test_only_this_machine_gets_metrics(demo: Path) -> None:
     assert observed.local.get("/metrics").status_code == 200
     assert observed.remote.get("/metrics").status_code == 404
     assert observed.local.get("/metrics", headers={"host": "example.org"}).status_code == 404
-    # A proxy on this machine looks like this machine, whatever headers it adds or leaves out. It reaches the port of the site only.
+    # A proxy on this machine looks like this machine, whatever headers it adds or leaves out. It reaches the port of
+    # the site only.
     for header in ({}, {"x-client-ip": "192.0.2.7"}, {"true-client-ip": "192.0.2.7"}, {"forwarded": "for=192.0.2.7"}):
         assert observed.proxied.get("/metrics", headers=header).status_code == 404
     opened = Observed(demo / "index", Operations(metrics=True, open_pages=True))

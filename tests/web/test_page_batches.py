@@ -1,4 +1,5 @@
-"""Pages and files read what they show in batches: the number of requests does not grow with the answers, comments, links and hits."""
+"""Pages and files read what they show in batches: the number of requests does not grow with the answers, comments,
+links and hits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A silent process is frozen if it is stopped, computes without a sign of life, or waits; not if it gets no processor."""
+"""A silent process is frozen if it is stopped, computes without a sign of life, or waits; not if it gets no
+processor."""
 
 from __future__ import annotations
 

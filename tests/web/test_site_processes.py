@@ -43,7 +43,8 @@ def basic(name: str, password: str) -> str:
 
 
 def test_guesses_do_not_starve_readers(demo: Path, tmp_path: Path) -> None:
-    """Sixty connections guess. A reader's request must not wait for checks of passwords: few end while it is answered."""
+    """Sixty connections guess. A reader's request must not wait for checks of passwords: few end while it is
+    answered."""
     add_user(tmp_path / "users", "ada", PASSWORD)
     options = ("--workers", "1", "--set", f"access.users={tmp_path / 'users'}")
     counts: Counter[int] = Counter()

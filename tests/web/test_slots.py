@@ -155,7 +155,8 @@ def test_the_processor_is_idle_soon_after_slow_queries(demo: Path, tmp_path: Pat
 
 
 def test_few_short_computations_run_at_the_same_time_unless_they_wait() -> None:
-    """Threads of a process share a processor; but a computation that waits for something else must not keep others out."""
+    """Threads of a process share a processor; but a computation that waits for something else must not keep others
+    out."""
     now, most, lock = 0, 0, threading.Lock()
 
     def work(seconds: float) -> None:

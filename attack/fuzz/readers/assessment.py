@@ -70,7 +70,8 @@ def _prepare(folder: Path) -> None:
 
 
 def read_assessment(data: bytes) -> Hashable:
-    """Answer a request. `as ROLE` before it sends the cookie of that role; TOKEN is replaced by the token of its forms."""
+    """Answer a request. `as ROLE` before it sends the cookie of that role; TOKEN is replaced by the token of its
+    forms."""
     role, _, request = data.partition(b" ") if data.startswith(ROLES) else (b"", b"", data)
     token, csrf = assessment().tokens.get(role, (b"", b""))
     head, middle, body = request.replace(b"TOKEN", csrf).partition(b"\n\n")

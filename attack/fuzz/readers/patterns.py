@@ -1,7 +1,7 @@
 """Every regular expression of the package, on long runs: none may take more than time in proportion to the length.
 
-Each pattern is pumped with its own openers (attack/fuzz/openers.py), and gets runs of any characters. A pattern that the package searches with
-is searched with; others are matched at the start of the text.
+Each pattern is pumped with its own openers (attack/fuzz/openers.py), and gets runs of any characters. A pattern that
+the package searches with is searched with; others are matched at the start of the text.
 """
 
 from __future__ import annotations

@@ -88,7 +88,8 @@ def read_api(data: bytes) -> Hashable:
 
 
 def read_index(data: bytes) -> Hashable:
-    """Damage one file of the index, open it, and compare what it answers. Input: number of the file, then what to do to its bytes."""
+    """Damage one file of the index, open it, and compare what it answers. Input: number of the file, then what to do to
+    its bytes."""
     names = sorted(path.relative_to(_Served.path) for path in _Served.path.rglob("*") if path.is_file())
     choice, kind, at, value = (
         int.from_bytes(data[start : start + 2].ljust(2, b"\0"), "little") for start in (0, 2, 4, 6)
@@ -113,7 +114,8 @@ def read_index(data: bytes) -> Hashable:
 
 
 def verdict(copy: Path) -> str:
-    """Open a damaged index and search it: the answers must be those of the whole index, unless `porism store verify` reports the damage."""
+    """Open a damaged index and search it: the answers must be those of the whole index, unless `porism store verify`
+    reports the damage."""
     engine = Engine.open(copy)
     if _answers(engine) == _Served.answers:
         return "same"

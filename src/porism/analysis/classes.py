@@ -1,4 +1,5 @@
-"""Classes of labels: which labels of a tree count as equal when the structure of formulas is compared, and which may replace each other."""
+"""Classes of labels: which labels of a tree count as equal when the structure of formulas is compared, and which may
+replace each other."""
 
 from __future__ import annotations
 
@@ -17,8 +18,8 @@ _UNORDERED = frozenset(("relation", "sum"))
 class LabelTraits(NamedTuple):
     """What the comparison of structure needs to know of a label.
 
-    `code` is the hash of its class, `unordered` means that its operands have no order, and `script` says whether it sets something above or
-    below its first operand."""
+    `code` is the hash of its class, `unordered` means that its operands have no order, and `script` says whether it
+    sets something above or below its first operand."""
 
     code: int
     unordered: bool
@@ -34,7 +35,8 @@ def label_traits(label: str) -> LabelTraits:
 
 
 def symbol_kind(label: str) -> int:
-    """Return VARIABLE, NUMBER or OPERATOR. A variable can replace a variable and a number a number; operators are never replaced."""
+    """Return VARIABLE, NUMBER or OPERATOR. A variable can replace a variable and a number a number; operators are never
+    replaced."""
     if label[:2] == "V!" and (len(label) == 3 or label[3] == "_"):
         return VARIABLE
     return NUMBER if label[:2] == "N!" else OPERATOR

@@ -59,16 +59,16 @@ def features_of_many(formulas: Sequence[tuple[Node, Node]]) -> list[Features]:
 
 
 class PathNumbers(NamedTuple):
-    """The path terms of many formulas as numbers, and where those of each formula end. The text of a term is its number in 16 hexadecimal
-    digits."""
+    """The path terms of many formulas as numbers, and where those of each formula end. The text of a term is its number
+    in 16 hexadecimal digits."""
 
     numbers: npt.NDArray[np.uint64]
     ends: list[int]
 
 
 class PartNumbers(NamedTuple):
-    """The sub-expressions of many formulas: the level of each (a code of LEVEL_BYTES) and its hash, and where those of each formula end. The
-    text of a term is level and hash in hexadecimal digits."""
+    """The sub-expressions of many formulas: the level of each (a code of LEVEL_BYTES) and its hash, and where those of
+    each formula end. The text of a term is level and hash in hexadecimal digits."""
 
     levels: npt.NDArray[np.uint8]
     numbers: npt.NDArray[np.uint64]
@@ -100,7 +100,8 @@ def operator_table(trees: Sequence[Node]) -> OperatorTable:
 
 
 def path_numbers(table: PathTable) -> PathNumbers:
-    """Return the path terms of each tree: every short path twice, by classes alone and with the symbol at its lower end."""
+    """Return the path terms of each tree: every short path twice, by classes alone and with the symbol at its lower
+    end."""
     short = table.steps <= MAX_TERM_STEPS
     tree = table.tree[short]
     keys = table.keys[short].astype(np.uint64)
@@ -118,8 +119,8 @@ def _label_hash(label: str) -> int:
 
 
 def part_numbers(parts: Sequence[list[SubExpression]], trees: Sequence[FlatOperators]) -> PartNumbers:
-    """Return the terms of each formula's sub-expressions: the hash of each that is larger than a leaf, at each canonical level. Those as
-    written come first, and the whole formula comes before its parts."""
+    """Return the terms of each formula's sub-expressions: the hash of each that is larger than a leaf, at each
+    canonical level. Those as written come first, and the whole formula comes before its parts."""
     hashes: list[bytes] = []
     levels: list[bytes] = []
     ends: list[int] = []

@@ -1,4 +1,5 @@
-"""Flat trees: the nodes of a layout tree in reading order, and those of a normalised operator tree in pre-order, as columns."""
+"""Flat trees: the nodes of a layout tree in reading order, and those of a normalised operator tree in pre-order, as
+columns."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ class FlatLayout(NamedTuple):
 
 
 class FlatOperators(NamedTuple):
-    """An operator tree in pre-order: label, position of the parent (-1 for the root), rank among the operands of the parent, and node."""
+    """An operator tree in pre-order: label, position of the parent (-1 for the root), rank among the operands of the
+    parent, and node."""
 
     labels: list[str]
     parents: list[int]

@@ -1,4 +1,5 @@
-"""What is learned from a collection: concepts, which are names of formulas, and the vocabulary that corrections of spelling choose from."""
+"""What is learned from a collection: concepts, which are names of formulas, and the vocabulary that corrections of
+spelling choose from."""
 
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ LONGEST_NAME = 3  # words
 class Concept(NamedTuple):
     """A name and a formula that go together.
 
-    `name` is in stems, `display_name` as people write it. `formula_term` is the term of the formula's canonical form, `latex` the formula as
-    people write it. `posts` have both, and `strength` is the log-likelihood ratio."""
+    `name` is in stems, `display_name` as people write it. `formula_term` is the term of the formula's canonical form,
+    `latex` the formula as people write it. `posts` have both, and `strength` is the log-likelihood ratio."""
 
     name: str
     display_name: str
@@ -87,8 +88,8 @@ def _separates(found: str) -> bool:
 def log_likelihood_ratio(both: int, left: int, right: int, total: int) -> float:
     """Return Dunning's statistic, twice the log-likelihood ratio of a 2 x 2 table.
 
-    `both` posts have both, `left` and `right` posts have the one and the other, out of `total`. The result is 0 if the two occur together no
-    more often than by chance.
+    `both` posts have both, `left` and `right` posts have the one and the other, out of `total`. The result is 0 if the
+    two occur together no more often than by chance.
 
     >>> round(log_likelihood_ratio(3, 3, 3, 100), 1)
     26.9
@@ -106,7 +107,8 @@ LONGEST = 40  # letters of a word; longer ones are no words
 
 
 class NearWord(NamedTuple):
-    """A word of the vocabulary near another one: how often it occurs, and how many letters were inserted, deleted, replaced or exchanged."""
+    """A word of the vocabulary near another one: how often it occurs, and how many letters were inserted, deleted,
+    replaced or exchanged."""
 
     word: str
     uses: int

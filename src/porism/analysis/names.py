@@ -21,8 +21,8 @@ _NOT_IN_LATEX = re.compile(r"[\s{}$]+|\\[,;:! ]")
 
 
 def name_keys(text: str, formulas: Sequence[str] = ()) -> list[str]:
-    """Return the terms of a name: one, or two if it has hyphens, which people leave out. The mark FORMULA replaces each formula of the
-    text.
+    """Return the terms of a name: one, or two if it has hyphens, which people leave out. The mark FORMULA replaces each
+    formula of the text.
 
     >>> name_keys("The Cauchy-Schwarz inequality"), name_keys("inequalities of Schwarz and Cauchy")
     (['cauchi inequ schwarz', 'cauchyschwarz inequ'], ['cauchi inequ schwarz'])
@@ -62,7 +62,8 @@ def defined_terms(text: Text) -> Iterator[str]:
 
 
 def emphasised_names(text: Text) -> Iterator[str]:
-    """Yield what a text emphasises, as definitions do with the name that they define. What contains a formula is left out."""
+    """Yield what a text emphasises, as definitions do with the name that they define. What contains a formula is left
+    out."""
     words: list[str] | None = None
     for mark, content in STORED.findall(text.stored):
         if mark == TAG:

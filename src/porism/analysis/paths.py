@@ -1,9 +1,10 @@
-"""Paths of operator trees: from every node to each of its ancestors. The key of a path is a hash of the classes of operators on it.
+"""Paths of operator trees: from every node to each of its ancestors. The key of a path is a hash of the classes of
+operators on it.
 
-After Approach Zero (Zhong and Zanibbi, ECIR 2019): nodes that reach an ancestor through the same classes of operators are comparable,
-whatever their symbols are. A variable represents itself with its scripts: `x`, `x^2` and `x_1` reach a sum by the same path. The position of
-an operand counts only if the operator has an order. Paths start at inner operators as well as at leaves, so that `sin` against `cos`, or `<`
-against `=`, is compared as two symbols are."""
+After Approach Zero (Zhong and Zanibbi, ECIR 2019): nodes that reach an ancestor through the same classes of operators
+are comparable, whatever their symbols are. A variable represents itself with its scripts: `x`, `x^2` and `x_1` reach a
+sum by the same path. The position of an operand counts only if the operator has an order. Paths start at inner
+operators as well as at leaves, so that `sin` against `cos`, or `<` against `=`, is compared as two symbols are."""
 
 from __future__ import annotations
 
@@ -20,13 +21,14 @@ from porism.compiled import compiled
 Array = npt.NDArray[Any]
 MAX_STEPS = 12
 TREES_TOGETHER = 1 << 12  # whose paths are sorted as numbers: 12 bits for the tree, 8, 32, 8 and 4 for a path
-# Mixed into a key where a path: reaches the outermost script of a node, enters a script from its base, starts at an inner node, enters a
-# script from above or below.
+# Mixed into a key where a path: reaches the outermost script of a node, enters a script from its base, starts at an
+# inner node, enters a script from above or below.
 _OUTERMOST, _BASE, _INNER, _SCRIPT = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
 
 
 class TraitColumns(NamedTuple):
-    """Traits of labels as columns: class, whether it is a variable, whether its operands have no order, and which script it is."""
+    """Traits of labels as columns: class, whether it is a variable, whether its operands have no order, and which
+    script it is."""
 
     codes: npt.NDArray[np.uint32]
     variables: npt.NDArray[np.bool_]
@@ -35,8 +37,8 @@ class TraitColumns(NamedTuple):
 
 
 class Paths(NamedTuple):
-    """The paths of one tree, sorted by upper end, key and lower end. Ends are positions of nodes. `steps` is the length of each path, and
-    `leaves` the number of the tree's leaves."""
+    """The paths of one tree, sorted by upper end, key and lower end. Ends are positions of nodes. `steps` is the length
+    of each path, and `leaves` the number of the tree's leaves."""
 
     above: npt.NDArray[np.uint8]
     keys: npt.NDArray[np.uint32]
@@ -46,8 +48,9 @@ class Paths(NamedTuple):
 
 
 class PathTable(NamedTuple):
-    """The paths of many trees as columns. `tree` is the position of a path's tree, `path_ends` where the paths of each tree end, and
-    `node_starts` where its nodes start; `label_ids` has for each node the position of its label in `labels`."""
+    """The paths of many trees as columns. `tree` is the position of a path's tree, `path_ends` where the paths of each
+    tree end, and `node_starts` where its nodes start; `label_ids` has for each node the position of its label in
+    `labels`."""
 
     above: npt.NDArray[np.uint8]
     keys: npt.NDArray[np.uint32]
@@ -109,7 +112,8 @@ def find_paths(trees: Sequence[FlatOperators]) -> PathTable:
 
 
 def _sorted(tree: Array, above: Array, keys: Array, below: Array, steps: Array) -> tuple[Array, Array, Array, Array]:
-    """Sort the paths of each tree by upper end, key and lower end. Return the columns, without that of trees, which is sorted already."""
+    """Sort the paths of each tree by upper end, key and lower end. Return the columns, without that of trees, which is
+    sorted already."""
     if len(tree) and tree[-1] >= TREES_TOGETHER:
         order = np.lexsort((below, keys, above, tree))
         return above[order], keys[order], below[order], steps[order]
@@ -201,7 +205,8 @@ def _outermost_script(at: int, parents: Array, ranks: Array, scripts: Array) -> 
 
 @compiled
 def _extend_key(key: Any, code: Any) -> Any:
-    """Return the key of a path with one more step: mix a code of 32 bits into the key (after MurmurHash3's finaliser)."""
+    """Return the key of a path with one more step: mix a code of 32 bits into the key (after MurmurHash3's
+    finaliser)."""
     mixed = np.uint32(np.uint32(key) * np.uint32(31) + np.uint32(code))
     mixed = np.uint32((mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B))
     return np.uint32(mixed ^ (mixed >> np.uint32(13)))

@@ -65,8 +65,8 @@ def title_levels(title: Text) -> list[Piece]:
 
 
 class Pieces(NamedTuple):
-    """The pieces of a thread. Headings are by field; `names` are the terms of the title as a whole and of what the question defines, by field;
-    comments are by post, answers in their order."""
+    """The pieces of a thread. Headings are by field; `names` are the terms of the title as a whole and of what the
+    question defines, by field; comments are by post, answers in their order."""
 
     title: Piece
     headings: dict[str, Piece]

@@ -1,8 +1,9 @@
 """The schema of an index of posts: families of terms, fields with raw counts, and views that weight the fields.
 
-The document is the post: a question with its title, body, tags, comments and the titles of linked questions, or an answer with its body and
-comments. A thread is a question and its answers, whose rows follow each other. Counts are stored raw per field; a view combines fields
-with weights when a query runs, over threads, questions or answers. If you change FAMILIES or FIELDS, change the format."""
+The document is the post: a question with its title, body, tags, comments and the titles of linked questions, or an
+answer with its body and comments. A thread is a question and its answers, whose rows follow each other. Counts are
+stored raw per field; a view combines fields with weights when a query runs, over threads, questions or answers. If you
+change FAMILIES or FIELDS, change the format."""
 
 from __future__ import annotations
 
@@ -53,8 +54,8 @@ class View:
         return tuple(named.get(field, 0.0) for field in fields)
 
 
-# A title is short and says what a thread is about, and answers, together longer than everything else, must not drown the question. Large weights
-# also mean that BM25 hardly counts a repeated word twice, which suits long threads.
+# A title is short and says what a thread is about, and answers, together longer than everything else, must not drown
+# the question. Large weights also mean that BM25 hardly counts a repeated word twice, which suits long threads.
 THREAD = View.of(
     "thread",
     {
@@ -70,7 +71,8 @@ THREAD = View.of(
         "book": 1.5,
     },
 )
-# A document without answers: a note, a statement, an entry of an encyclopedia. It is short, so that a repeated word counts as BM25 has it.
+# A document without answers: a note, a statement, an entry of an encyclopedia. It is short, so that a repeated word
+# counts as BM25 has it.
 DOCUMENT = View.of(
     "thread",
     {

@@ -1,4 +1,5 @@
-"""The command line: a thin door without logic. `table` lists the commands, `command` says what one is. Data go to standard output, messages and progress to standard error."""
+"""The command line: a thin door without logic. `table` lists the commands, `command` says what one is. Data go to
+standard output, messages and progress to standard error."""
 
 from __future__ import annotations
 

@@ -3,7 +3,8 @@
     @command("porism store merge demo/index", argument("index", metavar="INDEX", help="an index"), QUIET)
     def merge(args: argparse.Namespace) -> int:
 
-`table` says where the command stands and what it is for. A plug-in is a module with HELP, EXAMPLE, arguments(parser) and run(args).
+`table` says where the command stands and what it is for. A plug-in is a module with HELP, EXAMPLE, arguments(parser)
+and run(args).
 """
 
 from __future__ import annotations

@@ -99,7 +99,8 @@ def load_encoder(index: Path, args: argparse.Namespace) -> Encoder:
 
 
 def _wants_int8(index: Path, directory: ModelDirectory, chosen: bool | None) -> bool:
-    """Return what the user chose; else, whether a model can be exported and the index has no vectors of the model itself."""
+    """Return what the user chose; else, whether a model can be exported and the index has no vectors of the model
+    itself."""
     from porism.models.conversion import is_exportable
 
     return is_exportable(directory) and not _has_vectors_of(index, directory) if chosen is None else chosen

@@ -140,7 +140,8 @@ SITE = "posts.site"  # --site NAME gives this setting, --site FILE.toml all of t
 
 
 def add_site_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options of settings, and let options that are left out have no value, so that the settings file decides."""
+    """Add the options of settings, and let options that are left out have no value, so that the settings file
+    decides."""
     parser.add_argument(
         "--site",
         action="append",

@@ -94,7 +94,8 @@ def added_commands() -> dict[str, plugins.Plugin]:
 
 
 def make_parser(words: Sequence[str] | None = None) -> Parser:
-    """Build the parser of the typed words. Without words, build it whole: completion and the generated reference read it."""
+    """Build the parser of the typed words. Without words, build it whole: completion and the generated reference read
+    it."""
     parser = Parser(
         prog="porism",
         description="A search engine that understands formulas, with tools to measure how well it does.",
@@ -116,7 +117,8 @@ def make_parser(words: Sequence[str] | None = None) -> Parser:
 
 
 def _fill(parser: Parser, path: str, words: Sequence[str] | None) -> None:
-    """Give a parser the words below a path and its own options. Only the typed word below gets options, or each if words are None."""
+    """Give a parser the words below a path and its own options. Only the typed word below gets options, or each if
+    words are None."""
     below = words_below(path)
     if below:
         commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)

@@ -1,6 +1,7 @@
 """The words of the command line: what each is for, and where it is defined.
 
-`porism --help` and the help of a group read only this table. The module of a command is imported when the command is typed.
+`porism --help` and the help of a group read only this table. The module of a command is imported when the command is
+typed.
 """
 
 from __future__ import annotations
@@ -120,7 +121,8 @@ SECTIONS = {
     "groups of commands": ("lab", "site", "model", "store", "collection"),
 }
 COMMANDS = tuple(word for words in SECTIONS.values() for word in words)
-# Commands that give one answer and end. They end before garbage could fill the memory, and looking for it takes a quarter of their time.
+# Commands that give one answer and end. They end before garbage could fill the memory, and looking for it takes a
+# quarter of their time.
 QUICK = frozenset(("search", "formulas", "ask", "explain", "formula", "collection show"))
 
 

@@ -1,4 +1,5 @@
-"""Values of the command line: numbers that are checked where they are typed, with a message that says what to type instead."""
+"""Values of the command line: numbers that are checked where they are typed, with a message that says what to type
+instead."""
 
 from __future__ import annotations
 

@@ -1,7 +1,9 @@
-"""What people read of a collection, wherever it is kept: posts, threads, titles, authors, pictures, formulas and where they are used.
+"""What people read of a collection, wherever it is kept: posts, threads, titles, authors, pictures, formulas and where
+they are used.
 
-`Content` is the part of a store that pages, exports, the lab and the named systems read. It has batches by id, streams of everything in the
-order of ids, and a few facts. A built collection (`porism.corpus.store.collection`) is one; `porism.store.open_content` opens it by its address."""
+`Content` is the part of a store that pages, exports, the lab and the named systems read. It has batches by id, streams
+of everything in the order of ids, and a few facts. A built collection (`porism.corpus.store.collection`) is one;
+`porism.store.open_content` opens it by its address."""
 
 from __future__ import annotations
 
@@ -21,9 +23,9 @@ T = TypeVar("T")
 class Expression:
     """A distinct LaTeX string, parsed once.
 
-    `trees` are both trees, packed by `porism.formula.binary`; `path` is the converter that understood it. `mathml` and `content` are the
-    Presentation and Content MathML of its source, if any. `visual_id` is that of its first formula: where ids are official, formulas of
-    one LaTeX may rarely have several."""
+    `trees` are both trees, packed by `porism.formula.binary`; `path` is the converter that understood it. `mathml` and
+    `content` are the Presentation and Content MathML of its source, if any. `visual_id` is that of its first formula:
+    where ids are official, formulas of one LaTeX may rarely have several."""
 
     id: int
     latex: str
@@ -36,7 +38,8 @@ class Expression:
 
 
 class Visual(NamedTuple):
-    """A group of formulas that look the same: its visual id, the expression of its first formula, and its numbers of formulas and posts."""
+    """A group of formulas that look the same: its visual id, the expression of its first formula, and its numbers of
+    formulas and posts."""
 
     id: int
     expression_id: int
@@ -129,15 +132,17 @@ def formulas_fingerprint() -> str:
 
 
 def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield values in lists of a size, the last one maybe shorter: what belongs to many of a stream is read in batches."""
+    """Yield values in lists of a size, the last one maybe shorter: what belongs to many of a stream is read in
+    batches."""
     left = iter(values)
     while chunk := list(islice(left, size)):
         yield chunk
 
 
 class Content(Protocol):
-    """The content of a collection, which never changes while it is read. A batch names many ids and is one request. Batches of posts, threads,
-    formulas, expressions and visual ids refuse an id that the collection lacks; the others leave it out."""
+    """The content of a collection, which never changes while it is read. A batch names many ids and is one request.
+    Batches of posts, threads, formulas, expressions and visual ids refuse an id that the collection lacks; the others
+    leave it out."""
 
     @property
     def name(self) -> str:
@@ -161,13 +166,15 @@ class Content(Protocol):
 
     @property
     def first_own_formula(self) -> int | None:
-        """The id at which formulas start that the official list lacks; None where the collection has no official list."""
+        """The id at which formulas start that the official list lacks; None where the collection has no official
+        list."""
 
     def is_listed(self, formula: Formula) -> bool:
         """Return whether a run may return a formula of a post: where there is an official list, only its formulas."""
 
     def check_formulas(self) -> None:
-        """Refuse a collection whose formulas another version of Porism parsed: its trees would not match those of queries."""
+        """Refuse a collection whose formulas another version of Porism parsed: its trees would not match those of
+        queries."""
 
     def count(self, table: str) -> int:
         """Return the number of posts, comments, formulas, expressions, visuals, links, users or tags."""
@@ -205,11 +212,12 @@ class Content(Protocol):
         """Return the formulas of each post: title, body and comments."""
 
     def instances(self, visual_ids: Sequence[int], most: int, returnable: bool = False) -> dict[int, list[Formula]]:
-        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may return, which are listed, in the
-        present text of a question or an answer."""
+        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may return,
+        which are listed, in the present text of a question or an answer."""
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
-        """Return the posts that use each visual id: the first ones with their titles, and the number of all among its first `most` formulas."""
+        """Return the posts that use each visual id: the first ones with their titles, and the number of all among its
+        first `most` formulas."""
 
     def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:
         """Return expressions by their ids."""

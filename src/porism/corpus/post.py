@@ -70,8 +70,8 @@ class User:
 class Formula:
     """An occurrence of a formula in a post. Formulas that look the same share a `visual_id`.
 
-    `issue` follows the lab: "" none, "d" not in the collection's text (must not be returned), "v" visual id changed, "dv" both.
-    A formula of a list without posts has post_id 0."""
+    `issue` follows the lab: "" none, "d" not in the collection's text (must not be returned), "v" visual id changed,
+    "dv" both. A formula of a list without posts has post_id 0."""
 
     id: int
     post_id: int

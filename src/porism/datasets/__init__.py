@@ -1,4 +1,5 @@
-"""The editions of ARQMath as datasets: documents, queries and judgments as iterators of named tuples, read from the official files."""
+"""The editions of ARQMath as datasets: documents, queries and judgments as iterators of named tuples, read from the
+official files."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ PUBLISHED = "https://www.cs.rit.edu/~dprl/ARQMath/arqmath-resources.html"
 
 @dataclass(frozen=True, slots=True)
 class OfficialFile:
-    """A file of the lab: its official name, what it holds, the directory of the lab's drive, and the other names that occur (as glob patterns)."""
+    """A file of the lab: its official name, what it holds, the directory of the lab's drive, and the other names that
+    occur (as glob patterns)."""
 
     name: str
     holds: str
@@ -30,7 +32,8 @@ class OfficialFile:
     others: tuple[str, ...] = ()
 
     def find(self, folder: Path) -> Path:
-        """Return the file in a folder or below it, also compressed; or say exactly what is missing and where it is published."""
+        """Return the file in a folder or below it, also compressed; or say exactly what is missing and where it is
+        published."""
         for pattern in (self.name, *self.others):
             found = sorted(
                 path for ending in ("", ".gz", ".xz") for path in folder.rglob(pattern + ending) if path.is_file()
@@ -103,7 +106,8 @@ QREL_DEFINITIONS = {3: "high", 2: "medium", 1: "low", 0: "not relevant"}
 
 
 class AnswerDoc(NamedTuple):
-    """A document of Tasks 1 and 3: an answer. `text` has no mark-up and LaTeX between dollar signs, `html` is the official form."""
+    """A document of Tasks 1 and 3: an answer. `text` has no mark-up and LaTeX between dollar signs, `html` is the
+    official form."""
 
     doc_id: str
     text: str
@@ -117,7 +121,8 @@ class AnswerDoc(NamedTuple):
 
 
 class FormulaDoc(NamedTuple):
-    """A document of Task 2: a formula of a post. `visual_id` names the formulas that look the same; judgments are by visual id."""
+    """A document of Task 2: a formula of a post. `visual_id` names the formulas that look the same; judgments are by
+    visual id."""
 
     doc_id: str
     text: str
@@ -131,7 +136,8 @@ class FormulaDoc(NamedTuple):
 
 
 class TopicQuery(NamedTuple):
-    """A topic of Tasks 1 and 3. `text` is title and question without mark-up; `title` and `question` are in the official HTML form."""
+    """A topic of Tasks 1 and 3. `text` is title and question without mark-up; `title` and `question` are in the
+    official HTML form."""
 
     query_id: str
     text: str
@@ -145,7 +151,8 @@ class TopicQuery(NamedTuple):
 
 
 class FormulaQuery(NamedTuple):
-    """A topic of Task 2. `text` is the LaTeX of the formula with the id `formula_id`; the rest is the post in which it occurs."""
+    """A topic of Task 2. `text` is the LaTeX of the formula with the id `formula_id`; the rest is the post in which it
+    occurs."""
 
     query_id: str
     text: str
@@ -269,7 +276,8 @@ def _formula_query(topic: Topic) -> FormulaQuery:
 
 
 def register(folder: str | Path) -> tuple[str, ...]:
-    """Register all datasets of the catalogue over a folder; return their names. Those that are registered already stay as they are."""
+    """Register all datasets of the catalogue over a folder; return their names. Those that are registered already stay
+    as they are."""
     try:
         import ir_datasets
         from ir_datasets.datasets.base import Dataset as Registered

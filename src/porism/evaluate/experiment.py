@@ -41,8 +41,8 @@ def read_experiment(
 ) -> Experiment:
     """Read qrels and runs, and score them.
 
-    `visual` maps the formula ids of Task 2 runs to the visual ids of the qrels; without it, ids are compared as they are.
-    With `instances`, the qrels judge formula ids (as in 2020) and are mapped too; the highest grade counts.
+    `visual` maps the formula ids of Task 2 runs to the visual ids of the qrels; without it, ids are compared as they
+    are. With `instances`, the qrels judge formula ids (as in 2020) and are mapped too; the highest grade counts.
     """
     grades = read_qrels(qrels)
     if instances:

@@ -54,7 +54,8 @@ def convex(rankings: Sequence[ScoredIds], weights: Weights = None, k: float = RR
 
 
 def weighted_sum(rankings: Sequence[ScoredIds], weights: Weights = None, if_equal: float | None = None) -> ScoredIds:
-    """Sum the scores, each ranking scaled to 0..1. If all scores of a ranking are equal, they become `if_equal`, or stay as they are with None."""
+    """Sum the scores, each ranking scaled to 0..1. If all scores of a ranking are equal, they become `if_equal`, or
+    stay as they are with None."""
     points = [_min_max(ranking.scores, ranking.scores if if_equal is None else if_equal) for ranking in rankings]
     return _plain_sum(rankings, points, weights)
 
@@ -98,7 +99,8 @@ def _fuse(
         rows = position[start : start + len(values)]
         start += len(values)
         added = values if weights is None else weights[number] * values
-        # Two-sum: what a sum loses to rounding is kept apart, so that the order of the rankings cannot show in the last digit.
+        # Two-sum: what a sum loses to rounding is kept apart, so that the order of the rankings cannot show in the last
+        # digit.
         old, new = sums[rows], sums[rows] + added
         share = new - old
         errors[rows] += (old - (new - share)) + (added - share)

@@ -22,7 +22,8 @@ FORMAT = "write one line per judgment: topic, 0, item, grade (0 to 3)"
 
 @report_unreadable(FORMAT)
 def read_qrels(path: str | Path) -> Qrels:
-    """Read `topic 0 item grade` or `topic item grade`, separated by tabs or spaces. Skip lines that begin with `#`; read 3.0 as 3.
+    """Read `topic 0 item grade` or `topic item grade`, separated by tabs or spaces. Skip lines that begin with `#`;
+    read 3.0 as 3.
 
     A line that cannot be read is an error, which lists up to 20 such lines.
     """
@@ -80,7 +81,8 @@ def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: str | Path) -> Non
 
 
 def from_judgments(judgments: Iterable[Judgment]) -> Qrels:
-    """Make qrels of judgments. An item judged more than once gets its highest grade; codes 5 and 6 count only without any grade."""
+    """Make qrels of judgments. An item judged more than once gets its highest grade; codes 5 and 6 count only without
+    any grade."""
     qrels: Qrels = {}
     for judgment in judgments:
         grades = qrels.setdefault(judgment.topic, {})

@@ -165,8 +165,8 @@ LEVEL = 0.02  # a curve that rose by less than this over its last third has leve
 class StabilityPoint:
     """The order of the runs after a number of judgments, on the topics that have a relevant item until then.
 
-    `tau` is the mean over the draws and `low` the value that 95 % of them exceed. `final` compares the order with the one on all judgments.
-    All are None while fewer than two topics or runs can be scored.
+    `tau` is the mean over the draws and `low` the value that 95 % of them exceed. `final` compares the order with the
+    one on all judgments. All are None while fewer than two topics or runs can be scored.
     """
 
     judgments: int
@@ -239,7 +239,8 @@ def stability(
 
 
 def _scores(judgments: Iterable[Judgment], runs: Sequence[Run], measure: Measure) -> NDArray[np.float64] | None:
-    """Return the values of the runs (rows) by topic (columns) with a relevant item; None if there are fewer than two topics."""
+    """Return the values of the runs (rows) by topic (columns) with a relevant item; None if there are fewer than two
+    topics."""
     grades: Qrels = {}
     for judgment in judgments:
         grades.setdefault(judgment.topic, {})[judgment.item] = judgment.grade

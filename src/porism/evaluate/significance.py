@@ -27,7 +27,8 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Run `one` against run `two` on a measure: mean difference with interval, p-values, and topics won, lost and tied."""
+    """Run `one` against run `two` on a measure: mean difference with interval, p-values, and topics won, lost and
+    tied."""
 
     one: str
     two: str
@@ -86,8 +87,8 @@ def compare(
 def randomisation(values: NDArray[np.float64], rounds: int = ROUNDS, seed: int = SEED) -> float:
     """Paired randomisation test, two-sided. Smucker et al., CIKM 2007.
 
-    The p-value is the share of random sign changes whose mean is at least as far from 0 as the observed one. The observed
-    signs count as one round, so it is never 0.
+    The p-value is the share of random sign changes whose mean is at least as far from 0 as the observed one. The
+    observed signs count as one round, so it is never 0.
     """
     signs = np.random.default_rng(seed).integers(0, 2, size=(rounds, len(values)), dtype=np.int8) * 2 - 1
     means = abs(signs @ values)
@@ -133,7 +134,8 @@ def holm(values: Sequence[float]) -> list[float]:
 def compare_all(
     scores: Sequence[Scores], measures: Iterable[Measure], rounds: int = ROUNDS, seed: int = SEED
 ) -> list[Comparison]:
-    """Compare every pair of runs on every measure. `p_holm` corrects the randomisation test over the pairs of a measure."""
+    """Compare every pair of runs on every measure. `p_holm` corrects the randomisation test over the pairs of a
+    measure."""
     found: list[Comparison] = []
     for measure in measures:
         pairs = [compare(one, two, measure, rounds, seed) for one, two in combinations(scores, 2)]
@@ -174,7 +176,8 @@ def _refuse_constant(*columns: Sequence[float]) -> None:
 
 
 def correlations(columns: Columns, coefficient: str) -> dict[tuple[str, str], float | None]:
-    """Correlate every pair of columns (measures over systems, or systems over topics); None if all values of a column are equal."""
+    """Correlate every pair of columns (measures over systems, or systems over topics); None if all values of a column
+    are equal."""
     if coefficient not in COEFFICIENTS:
         raise PorismError(f"no coefficient {coefficient!r}", fix=f"choose one of {', '.join(COEFFICIENTS)}")
     compute = COEFFICIENTS[coefficient]

@@ -1,9 +1,9 @@
 """The binary format of a formula's two trees, as the index stores them.
 
-A version byte, then the layout tree, then the operator tree. Each tree has a header of four 32-bit numbers (nodes, places, bytes of edges,
-bytes of labels). Then follow, for all nodes in pre-order: the numbers of children (16 bits each), the numbers of places (16 bits each), the
-places (16 bits each), the edges (one letter each; none in an operator tree) and the labels (UTF-8, separated by NUL). Numbers are
-little-endian, so that numpy can read them in place."""
+A version byte, then the layout tree, then the operator tree. Each tree has a header of four 32-bit numbers (nodes,
+places, bytes of edges, bytes of labels). Then follow, for all nodes in pre-order: the numbers of children (16 bits
+each), the numbers of places (16 bits each), the places (16 bits each), the edges (one letter each; none in an operator
+tree) and the labels (UTF-8, separated by NUL). Numbers are little-endian, so that numpy can read them in place."""
 
 from __future__ import annotations
 
@@ -59,7 +59,8 @@ def unpack_layout(data: bytes) -> Node:
 
 
 def unpack_operators(data: bytes, with_places: bool = True) -> Node:
-    """Return the operator tree alone, without reading the layout tree; its nodes may be left without places, which takes less time."""
+    """Return the operator tree alone, without reading the layout tree; its nodes may be left without places, which
+    takes less time."""
     check_version(data)
     try:
         nodes, places, edges, labels = HEAD.unpack_from(data, 1)
@@ -69,7 +70,8 @@ def unpack_operators(data: bytes, with_places: bool = True) -> Node:
 
 
 def _check_layout(root: Node) -> Node:
-    """Return the root of a layout tree, in which every child has an edge. Edges are stored for all nodes or for none."""
+    """Return the root of a layout tree, in which every child has an edge. Edges are stored for all nodes or for
+    none."""
     if root.children and not root.edges:
         raise ValueError("a layout tree has no edges")
     return root
@@ -139,7 +141,8 @@ def unpack_tree(data: bytes, at: int, with_places: bool = True) -> tuple[Node, i
 
 
 def _build(labels: list[str], numbers: list[int], count: int, edges: str, with_places: bool) -> Node:
-    """Build the nodes from the last to the first. Children come before their parent, which takes them from the top of a stack."""
+    """Build the nodes from the last to the first. Children come before their parent, which takes them from the top of a
+    stack."""
     stack: list[Node] = []
     place = len(numbers)
     edge = len(edges)

@@ -41,8 +41,9 @@ class Origin(NamedTuple):
 class Parsed:
     """A formula: its LaTeX, its clean MathML and its trees. Two are equal when they were parsed from the same input.
 
-    `path` names the converter (`math-core`, `latex2mathml`, `opaque`; for MathML `mathml` or `content`). `repairs` names the repairs of
-    the LaTeX. `problems` have positions in the user's text. MathML and operator tree are made on first use."""
+    `path` names the converter (`math-core`, `latex2mathml`, `opaque`; for MathML `mathml` or `content`). `repairs`
+    names the repairs of the LaTeX. `problems` have positions in the user's text. MathML and operator tree are made on
+    first use."""
 
     __slots__ = ("_mathml", "_operators", "_source", "layout", "origin", "path", "problems", "repairs")
 
@@ -95,8 +96,8 @@ class Parsed:
 def parse(latex: str, wildcards: bool = False, macros: Macros | None = None) -> Parsed:
     """Parse LaTeX; any string gives a result.
 
-    `\\qvar{x}` is always a wildcard, `?x` only with `wildcards` (in posts a question mark is punctuation). `macros` are the
-    user's commands, as `macros.definitions` reads them from a document."""
+    `\\qvar{x}` is always a wildcard, `?x` only with `wildcards` (in posts a question mark is punctuation). `macros` are
+    the user's commands, as `macros.definitions` reads them from a document."""
     origin = Origin(latex, "", "", wildcards, frozenset(macros.items()) if macros else frozenset())
     made = to_mathml(xml_text(latex), macros, wildcards)
     if made.path == "opaque":
@@ -117,8 +118,8 @@ def latex_to_mathml(latex: str) -> str:
     if made.path == "opaque":
         return _opaque_mathml(xml_text(latex))
     source = _source(made)
-    # Only a deeply nested formula can turn out to be opaque when its layout tree is built. A level of nesting takes at least one element,
-    # and identifiers and numbers contain none.
+    # Only a deeply nested formula can turn out to be opaque when its layout tree is built. A level of nesting takes at
+    # least one element, and identifiers and numbers contain none.
     levels = source.count("<") - source.count("</") - source.count("<mi") - source.count("<mn")
     return clean_converted(source) if levels <= MAX_DEPTH else parse(latex).mathml
 
@@ -126,8 +127,8 @@ def latex_to_mathml(latex: str) -> str:
 def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
     """Parse MathML of any origin, also ill-formed; any string gives a result.
 
-    Presentation MathML gives the layout tree, and the operator tree unless `content` (Content MathML) gives that. Content MathML alone
-    gives the operator tree; the layout tree then comes from its Presentation MathML."""
+    Presentation MathML gives the layout tree, and the operator tree unless `content` (Content MathML) gives that.
+    Content MathML alone gives the operator tree; the layout tree then comes from its Presentation MathML."""
     origin = Origin(latex, text, content)
     first = _FIRST.match(text)
     if first and (first[1] in _CONTENT or "MathML-Content" in first[0]):

@@ -12,9 +12,10 @@ _RANK = {edge: rank for rank, edge in enumerate(EDGES)}
 class Node:
     """A node of a layout tree or an operator tree.
 
-    `label` begins with a type as in Tangent-S (`V!x`, `N!2`, `+`, `O!divide`, `U!plus`, ...). In a layout tree `edges` has one letter of
-    `EDGES` for each child; in an operator tree it is empty and the children are the operands in order. `places` are the MathML elements
-    of the node itself, numbered in document order, so that a page can highlight them."""
+    `label` begins with a type as in Tangent-S (`V!x`, `N!2`, `+`, `O!divide`, `U!plus`, ...). In a layout tree `edges`
+    has one letter of `EDGES` for each child; in an operator tree it is empty and the children are the operands in
+    order. `places` are the MathML elements of the node itself, numbered in document order, so that a page can highlight
+    them."""
 
     __slots__ = ("children", "edges", "label", "places")
 

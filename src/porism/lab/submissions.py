@@ -97,7 +97,8 @@ class Submissions:
     def submit(self, team: str, name: str, data: bytes) -> Receipt:
         """Check a file, keep it if it is valid, and return the receipt.
 
-        Checking may take minutes, so that other submissions go on meanwhile. Only the rules for the team's runs together need the lock.
+        Checking may take minutes, so that other submissions go on meanwhile. Only the rules for the team's runs
+        together need the lock.
         """
         file, run_name, digest = Path(name).name, parse_name(Path(name).name), hashlib.sha256(data).hexdigest()
         self._make_folder()

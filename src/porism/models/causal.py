@@ -15,7 +15,8 @@ from porism.models.loading import computing, load_transformer
 
 @dataclass(frozen=True, slots=True)
 class GenerationSettings:
-    """How a continuation is made. A temperature of 0 always takes the most probable token; a seed makes sampling repeatable."""
+    """How a continuation is made. A temperature of 0 always takes the most probable token; a seed makes sampling
+    repeatable."""
 
     max_tokens: int = 570
     temperature: float = 0.7
@@ -39,7 +40,8 @@ class GenerationSettings:
 
 
 class CausalGenerator:
-    """A causal language model. A prompt that leaves no space for the continuation is cut at its beginning; `cut` counts those prompts."""
+    """A causal language model. A prompt that leaves no space for the continuation is cut at its beginning; `cut` counts
+    those prompts."""
 
     def __init__(self, directory: ModelDirectory) -> None:
         self.directory = directory.require("causal")

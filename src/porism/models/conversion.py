@@ -61,7 +61,8 @@ def is_exportable(directory: ModelDirectory) -> bool:
 
 
 def int8_of(directory: ModelDirectory, folder: Path) -> ModelDirectory:
-    """Return the export of a model with 8-bit weights in a folder, named after the model; make it if it is not there."""
+    """Return the export of a model with 8-bit weights in a folder, named after the model; make it if it is not
+    there."""
     if not directory.tensor_names():  # it is an export already
         return directory
     out = folder / f"{directory.name}-int8"
@@ -115,7 +116,8 @@ def _write(directory: ModelDirectory, target: Path) -> None:
 
 
 def _quantise(source: Path, target: Path) -> None:
-    """Write the model with 8-bit weights in the place of the one with 32 bits. Activations are quantised when it runs."""
+    """Write the model with 8-bit weights in the place of the one with 32 bits. Activations are quantised when it
+    runs."""
     quantization = library("onnxruntime.quantization")
     quantization.quantize_dynamic(str(source), str(target), weight_type=quantization.QuantType.QInt8, per_channel=True)
     source.unlink()

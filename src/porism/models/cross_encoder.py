@@ -25,7 +25,8 @@ class TextPair(NamedTuple):
 
 
 class CrossEncoder:
-    """A cross-encoder. Of several classes the score is the logit of the last one ("relevant"). `cut` counts pairs that were too long."""
+    """A cross-encoder. Of several classes the score is the logit of the last one ("relevant"). `cut` counts pairs that
+    were too long."""
 
     def __init__(self, directory: ModelDirectory, length: int | None = None) -> None:
         """`length` is the number of tokens that are read of a pair."""

@@ -1,4 +1,5 @@
-"""A model as a local directory in the layout of Hugging Face or sentence-transformers: its files, its kind, its digest."""
+"""A model as a local directory in the layout of Hugging Face or sentence-transformers: its files, its kind, its
+digest."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ ONNX_INT8 = ("onnx/model_int8.onnx", "onnx/model_quantized.onnx", "onnx/model_qi
 # Suffixes of the files that shape what a model computes; a digest covers these and nothing else.
 SHAPING = (".json", ".safetensors", ".bin", ".onnx", ".txt", ".model", ".data")
 LEFT_OUT = ("data_config.json", "training_state.json", "training.json", "trainer_state.json", "export.json")
-# The kind of a model by the name of its class in sentence-transformers, then by the ending of its architecture in config.json.
+# The kind of a model by the name of its class in sentence-transformers, then by the ending of its architecture in
+# config.json.
 KIND_OF_CLASS: dict[str, ModelKind] = {
     "SentenceTransformer": "bi-encoder",
     "CrossEncoder": "cross-encoder",
@@ -84,7 +86,8 @@ class ModelDirectory:
 
     @classmethod
     def open(cls, name_or_path: str | Path) -> ModelDirectory:
-        """Return the directory of a path or of an installed package that carries weights. What is wrong with it is a PorismError."""
+        """Return the directory of a path or of an installed package that carries weights. What is wrong with it is a
+        PorismError."""
         text = str(name_or_path)
         if text in PACKAGED and not Path(text).is_dir():
             return cls(_packaged(text), text).checked()

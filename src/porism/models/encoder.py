@@ -1,4 +1,5 @@
-"""Bi-encoders, run by torch or as ONNX: a text becomes one vector of length 1, and the dot product of two vectors is their similarity."""
+"""Bi-encoders, run by torch or as ONNX: a text becomes one vector of length 1, and the dot product of two vectors is
+their similarity."""
 
 from __future__ import annotations
 
@@ -94,7 +95,8 @@ class OnnxEncoder:
 
 
 def onnx_encoder(directory: ModelDirectory, length: int | None) -> OnnxEncoder | None:
-    """Return the encoder of a directory's ONNX file; None where there is none, or where only torch knows its modules."""
+    """Return the encoder of a directory's ONNX file; None where there is none, or where only torch knows its
+    modules."""
     file, pooling = directory.onnx, read_pooling(directory)
     if not file or not pooling or not is_installed("onnxruntime"):
         return None
@@ -104,7 +106,8 @@ def onnx_encoder(directory: ModelDirectory, length: int | None) -> OnnxEncoder |
 
 
 def read_pooling(directory: ModelDirectory) -> str | None:
-    """Return the pooling of a directory, if it can be computed from the states of an ONNX model and texts have no prompts."""
+    """Return the pooling of a directory, if it can be computed from the states of an ONNX model and texts have no
+    prompts."""
     known = directory.pooling in POOLINGS and directory.module_types() in MODULES and not directory.has_prompts
     return directory.pooling if known else None
 
@@ -136,7 +139,8 @@ class BiEncoder:
         progress: Callable[[int], None] | None = None,
         role: Role = "document",
     ) -> Vectors:
-        """Return one normalised vector a text. `progress` is called with the number of texts encoded since the last call.
+        """Return one normalised vector a text. `progress` is called with the number of texts encoded since the last
+        call.
 
         `role` chooses the prompt of models that have different ones for queries and documents.
         """
@@ -183,7 +187,8 @@ class TextEncoder(Protocol):
 
 
 def encode_query(encoder: TextEncoder, texts: Sequence[str]) -> Vectors:
-    """Return the vector of a query, the mean direction of its texts. Each is encoded by itself: in one batch all cost as much as the longest."""
+    """Return the vector of a query, the mean direction of its texts. Each is encoded by itself: in one batch all cost
+    as much as the longest."""
     return mean_direction(np.concatenate([encoder.encode([text], role="query") for text in texts or ("",)]))
 
 

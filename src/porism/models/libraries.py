@@ -1,4 +1,5 @@
-"""Import the libraries of the extras `neural` and `torch` when they are needed, offline and quiet. No other module imports them by name."""
+"""Import the libraries of the extras `neural` and `torch` when they are needed, offline and quiet. No other module
+imports them by name."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ def is_installed(name: str) -> bool:
 
 
 def library(name: str) -> Any:
-    """Return an imported library: torch, transformers, sentence_transformers, onnx, onnxruntime, tokenizers, usearch.index."""
+    """Return an imported library: torch, transformers, sentence_transformers, onnx, onnxruntime, tokenizers,
+    usearch.index."""
     os.environ.update(OFFLINE)
     try:
         with warnings.catch_warnings():

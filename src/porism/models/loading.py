@@ -47,8 +47,8 @@ def load_transformer(
 ) -> Transformer:
     """Load the tokenizer of a directory, and its model as a class of transformers such as AutoModelForCausalLM.
 
-    `path` is a folder inside the directory, if the files are there; `options` are those of the model. A model that is trained may have a `new_head`,
-    which the directory has no weights for.
+    `path` is a folder inside the directory, if the files are there; `options` are those of the model. A model that is
+    trained may have a `new_head`, which the directory has no weights for.
     """
     if not directory.tensor_names():
         raise PorismError(
@@ -72,7 +72,8 @@ def load_transformer(
 
 
 def check_weights(directory: ModelDirectory, model: Any, pooler: bool) -> Any:
-    """Return a model of sentence-transformers, if the directory has weights for all of it. Libraries make up what is missing, at random.
+    """Return a model of sentence-transformers, if the directory has weights for all of it. Libraries make up what is
+    missing, at random.
 
     `pooler` says whether the model uses the layer of that name; many directories have none.
     """
@@ -165,7 +166,8 @@ def loaded(directory: ModelDirectory, load: Callable[[], Any]) -> Any:
 
 
 def limited(directory: ModelDirectory, length: int | None, own: int | None) -> int:
-    """Return the number of tokens that are read of a text: the requested one, or the model's own. More than the model has positions for is refused."""
+    """Return the number of tokens that are read of a text: the requested one, or the model's own. More than the model
+    has positions for is refused."""
     most = int(directory.config.get("max_position_embeddings") or 512)
     if str(directory.config.get("model_type", "")) in ("roberta", "xlm-roberta", "camembert"):
         most -= 2  # two positions are taken by the padding index

@@ -1,4 +1,5 @@
-"""Models that keep what each token of a text gives: vectors for late interaction, weights of words (SPLADE), vectors in context."""
+"""Models that keep what each token of a text gives: vectors for late interaction, weights of words (SPLADE), vectors in
+context."""
 
 from __future__ import annotations
 
@@ -33,7 +34,8 @@ BATCH = 32
 
 
 class LateInteraction:
-    """A late-interaction model (ColBERT, PyLate, sentence-transformers), or the token vectors of a bi-encoder used as one.
+    """A late-interaction model (ColBERT, PyLate, sentence-transformers), or the token vectors of a bi-encoder used as
+    one.
 
     Vectors have length 1. Texts that are longer than `length` tokens are cut at the end; `cut` counts them.
     """
@@ -84,7 +86,8 @@ class LateInteraction:
         return [_normalised(np.asarray(one, np.float32)) for one in found]
 
     def maxsim(self, query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float32]:
-        """Return the sum over the query's tokens of the largest similarity to a token of the document, for each document."""
+        """Return the sum over the query's tokens of the largest similarity to a token of the document, for each
+        document."""
         return maxsim(query, documents)
 
     @cached_property
@@ -126,7 +129,8 @@ class MeanVectors(NamedTuple):
 
 
 class TokenEncoder:
-    """A transformer of any kind that reads text, with its tokenizer. `layer` is the one actually read: a small model may have fewer."""
+    """A transformer of any kind that reads text, with its tokenizer. `layer` is the one actually read: a small model
+    may have fewer."""
 
     def __init__(self, directory: ModelDirectory, layer: int, length: int | None = None) -> None:
         """`layer` counts from 1; `length` is the number of tokens that are read of a text."""

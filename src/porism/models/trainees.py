@@ -25,7 +25,8 @@ class TrainingExample(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """How a model is trained. Training stops after `epochs`, after `steps` unless 0, or when `patience` validations in a row bring nothing better."""
+    """How a model is trained. Training stops after `epochs`, after `steps` unless 0, or when `patience` validations in
+    a row bring nothing better."""
 
     epochs: int = 3
     steps: int = 0
@@ -46,7 +47,8 @@ class TrainingSettings:
 
 
 class Validation(NamedTuple):
-    """A validation in the course of a training: after which step, the mean loss of the steps since the one before, and how well positives rank."""
+    """A validation in the course of a training: after which step, the mean loss of the steps since the one before, and
+    how well positives rank."""
 
     step: int
     loss: float
@@ -54,7 +56,8 @@ class Validation(NamedTuple):
 
 
 class TrainingReport(NamedTuple):
-    """The result of a training: steps, the validation before and at its best, whether it stopped early, and all validations."""
+    """The result of a training: steps, the validation before and at its best, whether it stopped early, and all
+    validations."""
 
     steps: int
     before: float
@@ -173,7 +176,8 @@ class CrossEncoderTrainee:
         return self.model(**tokens).logits[:, 0]
 
     def loss(self, batch: Sequence[TrainingExample]) -> Any:
-        """Return the binary cross-entropy over positives and negatives; without a hard negative the next positive is one."""
+        """Return the binary cross-entropy over positives and negatives; without a hard negative the next positive is
+        one."""
         torch = library("torch")
         queries = [one.query for one in batch]
         negatives = [one.negative or batch[(at + 1) % len(batch)].positive for at, one in enumerate(batch)]
@@ -253,8 +257,9 @@ def _untrained(model: Any) -> Any:
 def vocabulary(texts: list[str]) -> dict[str, int]:
     """Return the pieces of words and their numbers.
 
-    The library numbers single characters inside words in a random order, and breaks ties by these numbers: it gets them as special tokens, in a
-    fixed order, so that the same texts give the same model. A training that was killed can continue only with the same vocabulary.
+    The library numbers single characters inside words in a random order, and breaks ties by these numbers: it gets them
+    as special tokens, in a fixed order, so that the same texts give the same model. A training that was killed can
+    continue only with the same vocabulary.
     """
     tokenizers = library("tokenizers")
     words = _untrained(tokenizers.models.WordPiece(unk_token=SPECIAL[1]))

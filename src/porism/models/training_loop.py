@@ -1,4 +1,5 @@
-"""The training loop: batches in a fixed random order, validation, early stopping, and checkpoints from which a killed training continues."""
+"""The training loop: batches in a fixed random order, validation, early stopping, and checkpoints from which a killed
+training continues."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ from porism.parallel.processes import cores, local_processes
 
 __all__ = ["Jobs", "Pool", "TaskQueue", "cores", "local", "ordered", "workers", "worth"]
 
-# Objects that the process which hands out tasks makes before it looks for reference cycles; usually 700. It makes millions, and no cycles.
+# Objects that the process which hands out tasks makes before it looks for reference cycles; usually 700. It makes
+# millions, and no cycles.
 OBJECTS = 100_000
 
 Jobs = int | str  # the number of processes (0: one per core), or the address of a Dask scheduler
@@ -94,7 +95,8 @@ def worth(jobs: Jobs, is_small: bool) -> Jobs:
 
 
 class TaskQueue(Generic[Label, Task, Result]):
-    """Tasks of one function in the workers of a pool, whose results come in the order in which the tasks were submitted.
+    """Tasks of one function in the workers of a pool, whose results come in the order in which the tasks were
+    submitted.
 
     `carry` returns a task that holds what the given one reads from files, for workers that do not see them.
     """
@@ -115,7 +117,8 @@ class TaskQueue(Generic[Label, Task, Result]):
         self._waiting.append((label, self._pool.submit(self._function, self._carry(task) if self._carry else task)))
 
     def results(self, tasks: Iterable[tuple[Label, Task]]) -> Iterator[tuple[Label, Result]]:
-        """Yield the label and the result of each task so far, then of more tasks, of which at most `window` are in flight."""
+        """Yield the label and the result of each task so far, then of more tasks, of which at most `window` are in
+        flight."""
         for label, task in tasks:
             self.submit(label, task)
             while len(self._waiting) >= self._pool.window():
@@ -134,7 +137,8 @@ def ordered(
     tasks: Iterable[tuple[Label, Task]],
     carry: Callable[[Task], Task] | None = None,
 ) -> Iterator[tuple[Label, Result]]:
-    """Yield each task's label with its result, in the order of the tasks, of which only some are in flight; see `TaskQueue`.
+    """Yield each task's label with its result, in the order of the tasks, of which only some are in flight; see
+    `TaskQueue`.
 
     Without a pool the tasks run here, one after another.
     """
@@ -146,7 +150,8 @@ def ordered(
 
 
 def _run(function: Callable[[Task], Result], task: Task) -> Result:
-    """Run a task without the search for reference cycles: what tasks make has none, and looking for them takes a fifth of the time."""
+    """Run a task without the search for reference cycles: what tasks make has none, and looking for them takes a fifth
+    of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

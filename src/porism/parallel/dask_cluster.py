@@ -1,6 +1,7 @@
 """Tasks in the workers of a Dask cluster. Needs the extra `cluster`.
 
-Dask carries bytes: it unpickles nothing but the call of `run_task`. It does the tasks of a lost worker again on another one.
+Dask carries bytes: it unpickles nothing but the call of `run_task`. It does the tasks of a lost worker again on another
+one.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ Result = TypeVar("Result")
 
 
 def check_address(address: str) -> str:
-    """Return the address of a scheduler, or raise an error. A scheduler runs the code of all who reach it, so plain TCP must be local."""
+    """Return the address of a scheduler, or raise an error. A scheduler runs the code of all who reach it, so plain TCP
+    must be local."""
     parts = urlsplit(address)
     if parts.scheme not in SCHEMES or not parts.hostname or _port(parts) is None:
         fix = "give a number of processes, or an address such as tls://scheduler:8786"

@@ -1,7 +1,8 @@
 """The side of a Dask worker: a task comes as bytes, and its result goes as bytes.
 
-The thread of the worker that got a task leaves it to a process of its own. Time limits interrupt only the main thread of a process; tasks in
-several threads would wait for each other; and a process that dies, for lack of memory, takes nothing else with it.
+The thread of the worker that got a task leaves it to a process of its own. Time limits interrupt only the main thread
+of a process; tasks in several threads would wait for each other; and a process that dies, for lack of memory, takes
+nothing else with it.
 """
 
 from __future__ import annotations
@@ -60,7 +61,8 @@ def differences(found: Versions, wanted: Versions) -> str:
 
 
 def run_task(request: bytes, wanted: Versions) -> bytes:
-    """Do a task, a pickled pair of function and argument; return a pickled pair: whether it succeeded, and its result or error."""
+    """Do a task, a pickled pair of function and argument; return a pickled pair: whether it succeeded, and its result
+    or error."""
     if different := differences(versions(), wanted):
         return _failure(PorismError(f"has {different}", where=f"worker on {socket.gethostname()}", fix=SAME_VERSIONS))
     for _ in range(ATTEMPTS):

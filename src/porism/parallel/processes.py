@@ -36,8 +36,8 @@ _STARTING = threading.Lock()
 class _SafeProcess(SpawnProcess):
     """A process with the safe path, which runs the program of this process and nothing else.
 
-    multiprocessing gives it the path of this process. The program of `python < script` is called `<stdin>`; a file of this name in the
-    current folder would run.
+    multiprocessing gives it the path of this process. The program of `python < script` is called `<stdin>`; a file of
+    this name in the current folder would run.
     """
 
     @staticmethod
@@ -81,7 +81,8 @@ class Processes:
         return 2 * self._number
 
     def start(self, function: Callable[[], object]) -> None:
-        """Start the workers now, each with a call of this function, so that they are ready when the first task comes. Do not wait for them."""
+        """Start the workers now, each with a call of this function, so that they are ready when the first task comes.
+        Do not wait for them."""
         for _ in range(self._number):
             self._executor.submit(function)
 
@@ -124,8 +125,8 @@ def cores() -> int:
 def local_processes(number: int) -> Iterator[Processes | None]:
     """Start worker processes, or none (`None`) where one process is enough.
 
-    When the block ends with an error or Ctrl-C, the workers are terminated at once; they do not finish their tasks. Python with `-E` hides
-    the environment from its workers, also that they need a safe path. So there are none.
+    When the block ends with an error or Ctrl-C, the workers are terminated at once; they do not finish their tasks.
+    Python with `-E` hides the environment from its workers, also that they need a safe path. So there are none.
     """
     if number <= 1 or (sys.flags.ignore_environment and not sys.flags.safe_path):
         yield None
@@ -145,8 +146,9 @@ def local_processes(number: int) -> Iterator[Processes | None]:
 
 @contextmanager
 def _environment_of_workers() -> Iterator[None]:
-    """Start processes that have the safe path, among them the one by which multiprocessing tracks resources, and whose linear algebra uses one
-    thread. There are as many workers as cores, so that more threads would only wait for each other, which takes processor time."""
+    """Start processes that have the safe path, among them the one by which multiprocessing tracks resources, and whose
+    linear algebra uses one thread. There are as many workers as cores, so that more threads would only wait for each
+    other, which takes processor time."""
     changed = safe_environment() | dict.fromkeys(THREAD_LIMITS, "1")
     before = {name: os.environ.get(name) for name, value in changed.items() if os.environ.get(name) != value}
     os.environ.update({name: changed[name] for name in before})
@@ -170,7 +172,8 @@ def _reported_deaths() -> Iterator[None]:
 
 
 def _advice() -> str:
-    """Return what to do when a worker died. Each worker imports the script that started it, which must not start workers again."""
+    """Return what to do when a worker died. Each worker imports the script that started it, which must not start
+    workers again."""
     advice = "run the same command again, with fewer --jobs if memory is short"
     script = Path(getattr(sys.modules["__main__"], "__file__", None) or "porism")
     if script.stem in ("porism", "__main__"):
@@ -182,7 +185,8 @@ _done = 0  # tasks of this worker
 
 
 def run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
-    """Run a task in a worker, where the search for reference cycles is off. In case there are some, look for them from time to time."""
+    """Run a task in a worker, where the search for reference cycles is off. In case there are some, look for them from
+    time to time."""
     global _done
     _done += 1
     if _done % TASKS == 0:
@@ -191,7 +195,8 @@ def run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
 
 
 def prepare_worker() -> None:
-    """Switch the search for reference cycles off in a worker, also the last one at its end, and leave Ctrl-C to its parent."""
+    """Switch the search for reference cycles off in a worker, also the last one at its end, and leave Ctrl-C to its
+    parent."""
     gc.disable()
     atexit.register(gc.freeze)
     # The parent handles Ctrl-C and terminates the workers; their own tracebacks would hide its message.

@@ -17,7 +17,8 @@ MIN_LENGTH = 80  # after a shorter passage the next post is tried
 
 
 class Asking(NamedTuple):
-    """A question as searched: its best posts, the builder of its passages, notes, and when it began (time.perf_counter)."""
+    """A question as searched: its best posts, the builder of its passages, notes, and when it began
+    (time.perf_counter)."""
 
     posts: Sequence[StoredPost]
     builder: SnippetBuilder

@@ -1,4 +1,5 @@
-"""Completion while typing: titles, tags and common formulas that continue what is in the box; and suggestions for a search without hits."""
+"""Completion while typing: titles, tags and common formulas that continue what is in the box; and suggestions for a
+search without hits."""
 
 from __future__ import annotations
 
@@ -52,7 +53,8 @@ class Completer:
         self._content = content
 
     def complete(self, typed: str, k: int = 8) -> Completions:
-        """Return at most k continuations of a text: after `tag:` tags, in a formula formulas, otherwise titles and tags."""
+        """Return at most k continuations of a text: after `tag:` tags, in a formula formulas, otherwise titles and
+        tags."""
         if tag := _TAG.search(typed):
             found = [one.text for one in self._tags if one.key.startswith(tag[1].lower())]
             return _made("tag", [typed[: tag.start()] + f"tag:{name}" for name in found], k)

@@ -1,5 +1,5 @@
-"""The default engine as parts of a pipeline: candidates from five searches, re-ranked by features. `systems.toml` declares it as the system
-`porism`; its parts are open to every other system."""
+"""The default engine as parts of a pipeline: candidates from five searches, re-ranked by features. `systems.toml`
+declares it as the system `porism`; its parts are open to every other system."""
 
 from __future__ import annotations
 
@@ -35,7 +35,8 @@ class PartContext(Protocol):
 def thread_candidates(
     context: PartContext, weighting: Literal["BM25", "BM25+", "TF-IDF"] = "BM25", encoded: bool = False
 ) -> ThreadCandidates:
-    """Threads of five searches, fused by reciprocal ranks. The re-ranker uses the same weighting; `encoded` adds vectors of posts as a source."""
+    """Threads of five searches, fused by reciprocal ranks. The re-ranker uses the same weighting; `encoded` adds
+    vectors of posts as a source."""
     return ThreadCandidates(Contexts(context.index, WEIGHTINGS[weighting]), encoded=encoded)
 
 
@@ -45,8 +46,8 @@ def feature_reranker(
     model: str = "",
     ranked: int = RUN_DEPTH,
 ) -> FeatureReranker:
-    """Answers, or questions, of threads by the weighted sum of features. `find` is by default what the topics ask for; `model` is a file of
-    `porism model train ranking`; `ranked` the number of threads."""
+    """Answers, or questions, of threads by the weighted sum of features. `find` is by default what the topics ask for;
+    `model` is a file of `porism model train ranking`; `ranked` the number of threads."""
     fitted = load_model(Path(model) if model else None).adapted(context.index.adaptation)
     return FeatureReranker(context.index, fitted, find or context.kind, ranked)
 

@@ -1,4 +1,5 @@
-"""The engine: one opened index that finds answers, questions and formulas, explains its hits, and answers in a passage."""
+"""The engine: one opened index that finds answers, questions and formulas, explains its hits, and answers in a
+passage."""
 
 from __future__ import annotations
 
@@ -89,8 +90,8 @@ class Engine:
         adapt: bool = True,
         weighting: TfIdfWeighting = DEFAULT,
     ) -> None:
-        """`store` is where the snapshot comes from, so that the engine can be refreshed. Without `adapt`, the factors of ranking that the
-        collection chose do not count. `weighting` is how terms of posts are weighed."""
+        """`store` is where the snapshot comes from, so that the engine can be refreshed. Without `adapt`, the factors
+        of ranking that the collection chose do not count. `weighting` is how terms of posts are weighed."""
         self.store = store
         self.snapshot = snapshot
         self.index = index = Index(snapshot)
@@ -126,9 +127,10 @@ class Engine:
     ) -> Engine:
         """Open an index by its address, or say what is wrong with it and what to run.
 
-        `model` names a file that `porism model train ranking` made. `encoder` is where the model of the vectors of posts is now (by default, where it was
-        when they were made), or "none" to search without them. `verify` says what is compared with its checksums before: "quick" the smaller files,
-        "all" every file, "none" nothing but sizes. `weighting` is how terms of posts are weighed."""
+        `model` names a file that `porism model train ranking` made. `encoder` is where the model of the vectors of
+        posts is now (by default, where it was when they were made), or "none" to search without them. `verify` says
+        what is compared with its checksums before: "quick" the smaller files, "all" every file, "none" nothing but
+        sizes. `weighting` is how terms of posts are weighed."""
         chosen = check_choice(verify, "open", "verify", VERIFY)
         fitted = load_model(None if model is None else Path(model))
         store = open_store(address, chosen, encoder)
@@ -136,7 +138,8 @@ class Engine:
             return cls(store.snapshot(), fitted, store, weighting=weighting)
 
     def refresh(self) -> Engine:
-        """Return an engine of the newest commit of the index: this one, if nothing has changed. An engine in use stays as it is."""
+        """Return an engine of the newest commit of the index: this one, if nothing has changed. An engine in use stays
+        as it is."""
         if self.store is None or self.store.status().generation == self.snapshot.info.generation:
             return self
         engine = Engine(self.store.snapshot(), self.model, self.store, adapt=self._adapt, weighting=self._weighting)
@@ -164,10 +167,11 @@ class Engine:
     ) -> Results:
         """Return a page of the best answers or questions for words and formulas together.
 
-        `sort` orders the most relevant hits by votes or date. With `group`, the answers of a thread are one hit, its best answer. Without
-        `expand`, the engine adds no formulas of names and no names of formulas to the query. With `as_words` only formulas with delimiters are
-        formulas; with `verbatim` spelling and wording stay as they are. Operators in the query narrow it: `"exact phrase"`, `-excluded`,
-        `tag:`, `user:`, `is:accepted`, `after:`, `before:`."""
+        `sort` orders the most relevant hits by votes or date. With `group`, the answers of a thread are one hit, its
+        best answer. Without `expand`, the engine adds no formulas of names and no names of formulas to the query. With
+        `as_words` only formulas with delimiters are formulas; with `verbatim` spelling and wording stay as they are.
+        Operators in the query narrow it: `"exact phrase"`, `-excluded`, `tag:`, `user:`, `is:accepted`, `after:`,
+        `before:`."""
         began = time.perf_counter()
         flags = check_flag(as_words, "search", "as_words"), check_flag(verbatim, "search", "verbatim")
         read, box, reading = self._understood(check_query(query, "search"), *flags)
@@ -209,7 +213,8 @@ class Engine:
 
     @_explain_damage
     def score(self, query: ReadQuery, kind: Kind, hidden: HiddenText | None = None) -> ScoredQuery:
-        """Find and score the candidates of a query; for an example, without the text of the right thread that would tell it."""
+        """Find and score the candidates of a query; for an example, without the text of the right thread that would
+        tell it."""
         return self._scored(query, kind, hidden=hidden)
 
     def _scored(
@@ -297,7 +302,8 @@ class Engine:
 
     @_explain_damage
     def highlights(self, query: str | Query, posts: Sequence[int]) -> SnippetBuilder:
-        """Return what highlights the words and formulas of a query in the texts of some posts, for example on the page of a thread."""
+        """Return what highlights the words and formulas of a query in the texts of some posts, for example on the page
+        of a thread."""
         read = self.read(check_query(query, "highlights"))
         matches = self._matches(read)
         self._posts(posts, matches)
@@ -311,7 +317,8 @@ class Engine:
 
     @_explain_damage
     def ask(self, query: str | Query, generate: bool = True) -> Extract:
-        """Return the best passage of at most 1,200 characters, with its source; in a model's words if an endpoint is set and `generate` is true."""
+        """Return the best passage of at most 1,200 characters, with its source; in a model's words if an endpoint is
+        set and `generate` is true."""
         asking = self._asking(query)
         found = best_passage(asking)
         if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):
@@ -323,7 +330,8 @@ class Engine:
 
     @_explain_damage
     def answer_basis(self, query: str | Query) -> AnswerBasis:
-        """Return what a language model needs to answer a question: the best passage, and the passages of the best posts."""
+        """Return what a language model needs to answer a question: the best passage, and the passages of the best
+        posts."""
         asking = self._asking(query)
         found = best_passage(asking)
         return self._basis(query, asking, found)

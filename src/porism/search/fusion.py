@@ -1,5 +1,5 @@
-"""Fusions: how several rankings of one query become one. Each is a value that prints as itself; the arithmetic is that of run files
-(`porism.evaluate.fusion`), so that fusing retrievers and fusing their runs give the same ranking."""
+"""Fusions: how several rankings of one query become one. Each is a value that prints as itself; the arithmetic is that
+of run files (`porism.evaluate.fusion`), so that fusing retrievers and fusing their runs give the same ranking."""
 
 from __future__ import annotations
 
@@ -82,7 +82,8 @@ class Convex:
 
 @dataclass(frozen=True, slots=True)
 class ScaledSum:
-    """The sum of weight x score, the scores of each ranking scaled to 0..1. Equal scores of a ranking become `if_equal`, or stay with None."""
+    """The sum of weight x score, the scores of each ranking scaled to 0..1. Equal scores of a ranking become
+    `if_equal`, or stay with None."""
 
     weights: tuple[float, ...] = ()
     if_equal: float | None = None

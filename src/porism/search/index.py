@@ -1,4 +1,5 @@
-"""An opened index as retrieval sees it: a snapshot of a store, what is derived from it once, and what its collection taught about ranking."""
+"""An opened index as retrieval sees it: a snapshot of a store, what is derived from it once, and what its collection
+taught about ranking."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ class Index:
 
     @property
     def has_answers(self) -> bool:
-        """Whether there are answers. A collection of notes has none: a search for answers then returns the notes themselves."""
+        """Whether there are answers. A collection of notes has none: a search for answers then returns the notes
+        themselves."""
         return self.snapshot.info.count("answer") > 0
 
     @cached_property
@@ -74,8 +76,8 @@ GROUPS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Adaptation:
-    """Factors of groups of weights (none: the defaults), the gain in mean reciprocal rank on queries of the collection that did not choose
-    them, its standard error, and the number of these queries."""
+    """Factors of groups of weights (none: the defaults), the gain in mean reciprocal rank on queries of the collection
+    that did not choose them, its standard error, and the number of these queries."""
 
     factors: Mapping[str, float] = field(default_factory=dict)
     gain: float = 0.0
@@ -113,7 +115,8 @@ MOST_CONCEPTS = 5  # of each direction that a query uses
 
 @dataclass(frozen=True, slots=True)
 class ConceptMatch:
-    """A concept whose name the query contains, which adds the formula, or whose formula it contains, which adds the name."""
+    """A concept whose name the query contains, which adds the formula, or whose formula it contains, which adds the
+    name."""
 
     concept: Concept
     by_name: bool
@@ -135,7 +138,8 @@ class ConceptTable:
             self._by_formula[concept.formula_term].append(concept)
 
     def matches(self, query: ReadQuery) -> list[ConceptMatch]:
-        """Return the strongest concepts of a query's title and its formulas. The body of a whole post matches too many."""
+        """Return the strongest concepts of a query's title and its formulas. The body of a whole post matches too
+        many."""
         text = query.title
         names = dict.fromkeys(name.stems for name in find_names(text))
         names |= dict.fromkeys([" ".join(stems(text.replace(FORMULA, " ")))])

@@ -1,9 +1,10 @@
 """Retrievers, re-rankers and pipelines: what searches, and how the parts compose.
 
-A retriever turns a query into a ranking; a re-ranker turns a ranking into another. `a >> b` is the pipeline that re-ranks with `b` what `a` finds;
-`fuse(a, b, method=RRF())` is the one that combines the rankings of several. The search page, `porism run`, every named system and PyTerrier run
-a `Pipeline`. Write your own part by implementing one method; the page "Write your own retriever" of the documentation shows how, and
-`porism.search.conformance` checks it."""
+A retriever turns a query into a ranking; a re-ranker turns a ranking into another. `a >> b` is the pipeline that
+re-ranks with `b` what `a` finds; `fuse(a, b, method=RRF())` is the one that combines the rankings of several. The
+search page, `porism run`, every named system and PyTerrier run a `Pipeline`. Write your own part by implementing one
+method; the page "Write your own retriever" of the documentation shows how, and `porism.search.conformance` checks
+it."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class Ranking:
         return Ranking(self.ids[: max(k, 0)], self.scores[: max(k, 0)])
 
     def restricted(self, ids: Sequence[int]) -> Ranking:
-        """Return the ranking of exactly these ids: those that it lacks come last, with score 0 or the lowest score if that is negative."""
+        """Return the ranking of exactly these ids: those that it lacks come last, with score 0 or the lowest score if
+        that is negative."""
         kept = np.isin(self.ids, ids)
         missing = np.setdiff1d(np.array(ids, np.int64), self.ids)
         lowest = min(0.0, float(self.scores[kept].min(initial=0.0)))
@@ -69,7 +71,8 @@ class Ranking:
 
 
 class Part:
-    """What retrievers and re-rankers have in common: what a reader of a run must know of them, and the models that they use."""
+    """What retrievers and re-rankers have in common: what a reader of a run must know of them, and the models that they
+    use."""
 
     notes: tuple[str, ...] = ()
     models: tuple[Any, ...] = ()  # records of models, which print as a note
@@ -89,12 +92,13 @@ class Retriever(Part):
         raise NotImplementedError
 
     def score(self, query: ReadQuery, ids: Sequence[int]) -> Ranking:
-        """Rank given posts or formulas. A subclass that can score an item by itself overrides this; by default an item has the score of the
-        search, and an item that the search does not find comes last."""
+        """Rank given posts or formulas. A subclass that can score an item by itself overrides this; by default an item
+        has the score of the search, and an item that the search does not find comes last."""
         return self.search(query, self.scored_depth).restricted(ids)
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
-        """Explain the score of a hit. A subclass may give parts, which sum to the score; without them it is score and rank only."""
+        """Explain the score of a hit. A subclass may give parts, which sum to the score; without them it is score and
+        rank only."""
         return _rank_of(self.search(query, DEPTH), id)
 
     def __rshift__(self, reranker: Reranker) -> Pipeline:
@@ -102,8 +106,8 @@ class Retriever(Part):
 
 
 class Reranker(Part):
-    """Orders the hits of another retriever anew. Subclasses implement `rerank`. It may return other items than it was given: the default
-    engine receives threads, named by their questions, and returns answers."""
+    """Orders the hits of another retriever anew. Subclasses implement `rerank`. It may return other items than it was
+    given: the default engine receives threads, named by their questions, and returns answers."""
 
     depth: int = DEPTH  # hits that it reads, or as many as are asked for
 
@@ -116,7 +120,8 @@ class Reranker(Part):
         return self.rerank(query, ranking.restricted(ids)).restricted(ids)
 
     def explain(self, query: ReadQuery, id: int, found: Callable[[], Ranking]) -> Explanation | None:
-        """Explain the score of a hit; None if score and rank are all there is to say. `found` returns what the parts before find."""
+        """Explain the score of a hit; None if score and rank are all there is to say. `found` returns what the parts
+        before find."""
         return None
 
 
@@ -128,7 +133,8 @@ class NamedPart(NamedTuple):
 
 
 class Pipeline(Retriever):
-    """Parts in order: a retriever, then re-rankers. A pipeline with a name reports errors with that name and the part in which they happened."""
+    """Parts in order: a retriever, then re-rankers. A pipeline with a name reports errors with that name and the part
+    in which they happened."""
 
     def __init__(self, parts: Sequence[NamedPart], name: str = "") -> None:
         first, *others = parts
@@ -182,7 +188,8 @@ class Pipeline(Retriever):
         return any(hasattr(named.part, "instances") for named in self.parts)
 
     def instances(self, visual_ids: Sequence[int]) -> dict[int, Formula]:
-        """Return the formulas that represent visual ids in a run of this system, as far as the last part that chooses them does."""
+        """Return the formulas that represent visual ids in a run of this system, as far as the last part that chooses
+        them does."""
         for named in reversed(self.parts):
             choose = getattr(named.part, "instances", None)
             if choose is not None:
@@ -250,7 +257,8 @@ class Fused(Retriever):
 
 
 def fuse(*retrievers: Retriever, method: Fusion | None = None) -> Pipeline:
-    """Return the pipeline that combines the rankings of several retrievers, by reciprocal ranks unless another method is given."""
+    """Return the pipeline that combines the rankings of several retrievers, by reciprocal ranks unless another method
+    is given."""
     if not retrievers:
         raise ValueError("fuse needs at least one retriever")
     return Pipeline([_named(Fused(retrievers, RRF() if method is None else method))])

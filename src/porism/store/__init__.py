@@ -1,4 +1,5 @@
-"""The one door to the data: a store is opened by an address, and gives snapshots, which search and pages read, and a writer."""
+"""The one door to the data: a store is opened by an address, and gives snapshots, which search and pages read, and a
+writer."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ MEMORY = "memory:"
 
 
 def open_store(address: str | Path, verify: Verify = "quick", encoder: str | Path | None = None) -> Store:
-    """Open a store: a folder, `memory:`, or an address such as `opensearch://host:9200/name` of a store that a plug-in adds.
+    """Open a store: a folder, `memory:`, or an address such as `opensearch://host:9200/name` of a store that a plug-in
+    adds.
 
-    `verify` and `encoder` concern a folder: what is compared with checksums before it is read, and where the model of its vectors is now ("none"
-    leaves them out)."""
+    `verify` and `encoder` concern a folder: what is compared with checksums before it is read, and where the model of
+    its vectors is now ("none" leaves them out)."""
     scheme, colon, _ = str(address).partition("://")
     if str(address) == MEMORY:
         from porism.store.memory.store import MemoryStore
@@ -49,7 +51,8 @@ def store_of_texts(texts: Iterable[str]) -> Store:
 
 
 def open_content(address: str | Path, verify: Verify = "quick") -> Content:
-    """Open what people read of a collection: by the folder of the collection itself, or by the address of an index of it."""
+    """Open what people read of a collection: by the folder of the collection itself, or by the address of an index of
+    it."""
     if not is_folder(address):
         return open_store(address).snapshot().content
     from porism.store.embedded.store import open_folder_content
@@ -63,6 +66,7 @@ def is_folder(address: str | Path) -> bool:
 
 
 def explained(store: Store | None) -> AbstractContextManager[None]:
-    """Return a context in which errors that come from damaged files of a store are reported as such, where the store can tell."""
+    """Return a context in which errors that come from damaged files of a store are reported as such, where the store
+    can tell."""
     found: AbstractContextManager[None] = getattr(store, "explained", nullcontext)()
     return found

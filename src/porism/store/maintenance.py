@@ -1,4 +1,5 @@
-"""What is done with whole indexes: build them, and add vectors of a model. Here the address says which store does it."""
+"""What is done with whole indexes: build them, and add vectors of a model. Here the address says which store does
+it."""
 
 from __future__ import annotations
 
@@ -62,7 +63,8 @@ def build_index(
 
 
 def copy_store(source: str | Path, target: str | Path, progress: Progress | None = None, shards: int = 1) -> None:
-    """Copy an index from a folder into a cluster, or back. Begun again after a kill, a copy into a cluster goes on where it was."""
+    """Copy an index from a folder into a cluster, or back. Begun again after a kill, a copy into a cluster goes on
+    where it was."""
     if is_folder(source) and not is_folder(target):
         from porism.store.opensearch import load
 
@@ -77,7 +79,8 @@ def copy_store(source: str | Path, target: str | Path, progress: Progress | None
 
 
 def verify_copy(address: str, source: str | Path, progress: Progress | None = None) -> list[str]:
-    """Compare a copy in a cluster with the index in a folder: counts, format, fingerprint, digest of all records and posts. Return differences."""
+    """Compare a copy in a cluster with the index in a folder: counts, format, fingerprint, digest of all records and
+    posts. Return differences."""
     from porism.store.opensearch import verify
 
     return verify.differences(address, source, progress)

@@ -1,4 +1,5 @@
-"""Posts with the phrases, the authors and none of the excluded words of a query, found by reading them: for stores without positions of words."""
+"""Posts with the phrases, the authors and none of the excluded words of a query, found by reading them: for stores
+without positions of words."""
 
 from __future__ import annotations
 

@@ -1,10 +1,11 @@
 """What search reads and writes, wherever it is kept: `Store`, `Snapshot`, `Writer`, and the values that they exchange.
 
-A snapshot answers a query in a handful of calls, each of which names many items: `statistics`, `search`, `threads`, `formulas`, `posts`, and
-`locate` for posts that somebody else found. `docs/why/store.md` says what each of them costs in an embedded store and in a search cluster.
+A snapshot answers a query in a handful of calls, each of which names many items: `statistics`, `search`, `threads`,
+`formulas`, `posts`, and `locate` for posts that somebody else found. `docs/why/store.md` says what each of them costs
+in an embedded store and in a search cluster.
 
-Keys of terms and numbers of documents are the store's own integers. They are valid within one snapshot; above the store nobody computes with
-them, they are compared and given back. `porism.store.conformance` checks an implementation."""
+Keys of terms and numbers of documents are the store's own integers. They are valid within one snapshot; above the store
+nobody computes with them, they are compared and given back. `porism.store.conformance` checks an implementation."""
 
 from __future__ import annotations
 
@@ -40,13 +41,15 @@ if TYPE_CHECKING:
     from porism.integrity import StoredFile, Verification
     from porism.progress import Progress
 
-# What a store may declare besides the required core: weightings other than BM25, searches over questions and answers, vectors of a model.
+# What a store may declare besides the required core: weightings other than BM25, searches over questions and answers,
+# vectors of a model.
 Option = Literal["weightings", "units", "vectors"]
 OPTIONS: tuple[Option, ...] = ("weightings", "units", "vectors")
 
 
 class SymbolTable(Protocol):
-    """What is known of the symbols of all formulas. A label (`V!x`, `O!plus`) has an id and a weight for each of the two trees."""
+    """What is known of the symbols of all formulas. A label (`V!x`, `O!plus`) has an id and a weight for each of the
+    two trees."""
 
     @property
     def labels(self) -> Mapping[str, int]:
@@ -114,8 +117,8 @@ class Learned:
 
 @dataclass(frozen=True)
 class StoreInfo:
-    """What a snapshot is: how many documents of each unit it has, and what it supports besides the required core. A snapshot without terms has
-    content only."""
+    """What a snapshot is: how many documents of each unit it has, and what it supports besides the required core. A
+    snapshot without terms has content only."""
 
     address: str
     name: str
@@ -133,8 +136,9 @@ class StoreInfo:
 
 
 class Snapshot(Protocol):
-    """One generation of a store. It does not change while somebody reads it, and many threads may read it. A call may take `seconds`, and in any
-    case no longer than `porism.deadline` leaves the thread; then it raises `TimeLimitExceeded`. `porism.deadline.call_limit` applies both."""
+    """One generation of a store. It does not change while somebody reads it, and many threads may read it. A call may
+    take `seconds`, and in any case no longer than `porism.deadline` leaves the thread; then it raises
+    `TimeLimitExceeded`. `porism.deadline.call_limit` applies both."""
 
     @property
     def info(self) -> StoreInfo:
@@ -159,7 +163,8 @@ class Snapshot(Protocol):
     def threads(
         self, numbers: Ints, families: Collection[str], vectors: Collection[str] = (), *, seconds: float | None = None
     ) -> Threads:
-        """Return threads with the terms of these families and vectors of these kinds: what ranking reads of candidates."""
+        """Return threads with the terms of these families and vectors of these kinds: what ranking reads of
+        candidates."""
 
     def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
         """Return distinct formulas: what ranking, matching and pages read of candidates."""
@@ -180,8 +185,9 @@ class LogPosition(NamedTuple):
 
 @dataclass(frozen=True)
 class StoreStatus:
-    """What the newest generation of a store is: the digest of its content, the number of its parts (segments), its bytes, when it was committed
-    (seconds since 1970), the last record of a change log that it has, the model of its vectors (its digest) and its ranking."""
+    """What the newest generation of a store is: the digest of its content, the number of its parts (segments), its
+    bytes, when it was committed (seconds since 1970), the last record of a change log that it has, the model of its
+    vectors (its digest) and its ranking."""
 
     generation: int
     fingerprint: str
@@ -222,12 +228,13 @@ class Writer(Protocol):
         """Delete links between questions."""
 
     def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
-        """Prepare the changes that bring the store to the state of a source; return what of the source is left out. `delete_many`: delete the posts
-        that a dump lacks even if they are most of them."""
+        """Prepare the changes that bring the store to the state of a source; return what of the source is left out.
+        `delete_many`: delete the posts that a dump lacks even if they are most of them."""
 
     def commit(self, position: LogPosition | None = None) -> Delta:
-        """Make the changes visible to snapshots that are opened from now on; return what changed. `position` is the last record of a change
-        log that the changes come from; it is stored with them, so that no record is applied twice."""
+        """Make the changes visible to snapshots that are opened from now on; return what changed. `position` is the
+        last record of a change log that the changes come from; it is stored with them, so that no record is applied
+        twice."""
 
 
 class Store(Protocol):
@@ -247,7 +254,8 @@ class Store(Protocol):
         """Return something that differs when there may be a newer generation; it takes no time to look."""
 
     def maintain(self, everything: bool = False, progress: Progress | None = None) -> bool:
-        """Do what a store needs after many commits, such as a merge; `everything`: all of it. Return whether there was anything to do."""
+        """Do what a store needs after many commits, such as a merge; `everything`: all of it. Return whether there was
+        anything to do."""
 
     def files(self) -> list[StoredFile]:
         """Return the files of the store on this machine; none for a store elsewhere."""
@@ -256,7 +264,8 @@ class Store(Protocol):
         """Read everything, and return what is damaged."""
 
     def record_ranking(self, text: str) -> None:
-        """Store the factors of ranking that the collection chose, as a new generation where they differ from the present ones."""
+        """Store the factors of ranking that the collection chose, as a new generation where they differ from the
+        present ones."""
 
     def writer(self, source: str = "update", wait: float = 0.0) -> Writer:
         """Return a writer. New posts name `source` as their origin; `wait`: seconds to wait for another writer."""

@@ -1,4 +1,5 @@
-"""The values that a store and its readers exchange: terms, searches, hits, and records of threads, posts and formulas."""
+"""The values that a store and its readers exchange: terms, searches, hits, and records of threads, posts and
+formulas."""
 
 from __future__ import annotations
 
@@ -30,7 +31,8 @@ class Term:
 
 
 class TermStatistics(NamedTuple):
-    """For each requested term: its key (UNKNOWN if no document contains it), and the number of documents that contain it."""
+    """For each requested term: its key (UNKNOWN if no document contains it), and the number of documents that contain
+    it."""
 
     keys: Ints
     documents: Ints
@@ -48,8 +50,9 @@ NO_HITS = Hits(np.empty(0, np.int64), np.empty(0))
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Which posts a search may return: questions or answers, all of these tags, created in these years (inclusive), and of answers only
-    accepted ones, of questions only those with an accepted answer. A thread is allowed if one of its posts is."""
+    """Which posts a search may return: questions or answers, all of these tags, created in these years (inclusive), and
+    of answers only accepted ones, of questions only those with an accepted answer. A thread is allowed if one of its
+    posts is."""
 
     kind: PostKind = "answer"
     tags: tuple[str, ...] = ()
@@ -60,7 +63,8 @@ class Filter:
         return bool(self.tags or self.years or self.accepted)
 
     def passes(self, years: npt.NDArray[Any], accepted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return which posts, by their attributes, have an allowed year and acceptance; tags belong to threads and are checked there."""
+        """Return which posts, by their attributes, have an allowed year and acceptance; tags belong to threads and are
+        checked there."""
         passed = np.ones(len(years), np.bool_)
         if self.years is not None:
             passed &= (years >= self.years[0]) & (years <= self.years[1])
@@ -69,8 +73,8 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class TermQuery:
-    """Search the k documents of the view's unit with the largest sum of weights, among those that contain one of the terms and all the required
-    ones. `allow` restricts the documents before the best are chosen."""
+    """Search the k documents of the view's unit with the largest sum of weights, among those that contain one of the
+    terms and all the required ones. `allow` restricts the documents before the best are chosen."""
 
     terms: Sequence[Term]
     view: View
@@ -82,8 +86,9 @@ class TermQuery:
 
 @dataclass(frozen=True, slots=True)
 class TextQuery:
-    """Search those of some posts, named by their ids, that have all phrases, no excluded word, and one of the authors (by name or number). Title and body
-    count, the title of an answer's question as well. The numbers of its hits are ids of posts, in the order given."""
+    """Search those of some posts, named by their ids, that have all phrases, no excluded word, and one of the authors
+    (by name or number). Title and body count, the title of an answer's question as well. The numbers of its hits are
+    ids of posts, in the order given."""
 
     posts: Sequence[int]
     phrases: tuple[str, ...] = ()
@@ -93,7 +98,8 @@ class TextQuery:
 
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
-    """Search the threads whose questions (or titles, or answers: `field`) have vectors by the store's model that are nearest to one."""
+    """Search the threads whose questions (or titles, or answers: `field`) have vectors by the store's model that are
+    nearest to one."""
 
     field: str
     vector: Values
@@ -104,9 +110,9 @@ Search = TermQuery | TextQuery | VectorQuery
 
 
 class TermRows(NamedTuple):
-    """The terms of a batch of posts in one family. The entries of post number i are those from starts[i] to ends[i]: the key of a term, the number
-    of a field, and how often the term occurs there. Keys are in no order; a frequent term may have several entries. The arrays may hold
-    more than these entries: families of a batch may share them."""
+    """The terms of a batch of posts in one family. The entries of post number i are those from starts[i] to ends[i]:
+    the key of a term, the number of a field, and how often the term occurs there. Keys are in no order; a frequent term
+    may have several entries. The arrays may hold more than these entries: families of a batch may share them."""
 
     starts: Ints
     ends: Ints
@@ -136,7 +142,8 @@ class TermRows(NamedTuple):
 
 
 class TermLookup(Protocol):
-    """What a store knows of the terms in records, by their keys. No call: it comes with the records, or from a table that is read once."""
+    """What a store knows of the terms in records, by their keys. No call: it comes with the records, or from a table
+    that is read once."""
 
     def documents(self, family: str, keys: Ints) -> Ints:
         """Return how many threads contain each term."""
@@ -145,13 +152,14 @@ class TermLookup(Protocol):
         """Return the terms themselves; of families other than words they may be empty."""
 
     def formulas(self, keys: Ints) -> Ints:
-        """Return the numbers of formulas by the keys with which posts name them, UNKNOWN for formulas that a search does not return."""
+        """Return the numbers of formulas by the keys with which posts name them, UNKNOWN for formulas that a search
+        does not return."""
 
 
 class Threads(NamedTuple):
-    """A batch of threads in the order requested. Posts of a thread follow each other, the question first: those of thread number i are
-    the posts from starts[i] to ends[i] of the batch. `terms` has the requested families, `vectors` the requested kinds: one row a thread, or one
-    row an answer where answers are encoded."""
+    """A batch of threads in the order requested. Posts of a thread follow each other, the question first: those of
+    thread number i are the posts from starts[i] to ends[i] of the batch. `terms` has the requested families, `vectors`
+    the requested kinds: one row a thread, or one row an answer where answers are encoded."""
 
     numbers: Ints
     starts: Ints
@@ -164,7 +172,8 @@ class Threads(NamedTuple):
     lookup: TermLookup
 
     def without(self, thread: int, fields: Collection[int], families: Collection[str]) -> Threads:
-        """Return the same batch without some fields, by number, of the question of a thread, by its position, in some families."""
+        """Return the same batch without some fields, by number, of the question of a thread, by its position, in some
+        families."""
         post = int(self.starts[thread])
         changed = {family: self.terms[family].without(post, fields) for family in families if family in self.terms}
         return self._replace(terms={**self.terms, **changed})
@@ -181,7 +190,8 @@ class ExpressionParts(Protocol):
     """Which of the requested sub-expressions the expressions of posts have. No call: it comes with the posts."""
 
     def of(self, expression: int) -> Sequence[int]:
-        """Return the positions, in the request, of the terms of sub-expressions that an expression of these posts has; others may have none."""
+        """Return the positions, in the request, of the terms of sub-expressions that an expression of these posts has;
+        others may have none."""
 
 
 class StoredPost(NamedTuple):
@@ -200,14 +210,16 @@ class StoredPosts(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """Where posts are: the number of the thread of each (UNKNOWN if there is no such post), and the position in it (0: the question)."""
+    """Where posts are: the number of the thread of each (UNKNOWN if there is no such post), and the position in it (0:
+    the question)."""
 
     threads: Ints
     positions: Ints
 
 
 class SymbolSequences(NamedTuple):
-    """The symbols of a batch of formulas in reading order: formula i has those from `starts[i]` to `ends[i]` of `labels` and `edges`."""
+    """The symbols of a batch of formulas in reading order: formula i has those from `starts[i]` to `ends[i]` of
+    `labels` and `edges`."""
 
     starts: Ints
     ends: Ints
@@ -216,8 +228,8 @@ class SymbolSequences(NamedTuple):
 
 
 class PathRows(NamedTuple):
-    """The paths in the operator trees of a batch of formulas: formula i has those from `starts[i]` to `ends[i]` of `above` (upper end),
-    `keys` and `labels` (at the lower end), and `leaves[i]` leaves."""
+    """The paths in the operator trees of a batch of formulas: formula i has those from `starts[i]` to `ends[i]` of
+    `above` (upper end), `keys` and `labels` (at the lower end), and `leaves[i]` leaves."""
 
     starts: Ints
     ends: Ints
@@ -241,7 +253,8 @@ class FormulaRecords(Protocol):
 
 
 class Formulas(NamedTuple):
-    """A batch of distinct formulas in the order requested: layout trees and operator trees as symbol sequences, and paths."""
+    """A batch of distinct formulas in the order requested: layout trees and operator trees as symbol sequences, and
+    paths."""
 
     numbers: Ints
     visual_ids: Ints

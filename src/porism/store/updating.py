@@ -26,9 +26,11 @@ WAIT_SECONDS = 60.0  # for another writer, such as a server that takes changes
 def update_from_source(
     index: str | Path, source: Source, *, wait: float = WAIT_SECONDS, delete_many: bool = False
 ) -> Delta:
-    """Add, replace and delete posts so that an index has what a source has; return what changed. Again it changes nothing.
+    """Add, replace and delete posts so that an index has what a source has; return what changed. Again it changes
+    nothing.
 
-    `wait`: seconds to wait for another writer. `delete_many`: delete the posts that a dump lacks even if they are most of them."""
+    `wait`: seconds to wait for another writer. `delete_many`: delete the posts that a dump lacks even if they are most
+    of them."""
     store = open_store(index)
     with store.writer(wait=wait) as writer:
         dropped = writer.compare(source, delete_many)
@@ -75,7 +77,8 @@ Say = Callable[[str], None]
 
 
 class FolderWatcher:
-    """Keeps an index current with a folder of documents. `say` receives one line for each batch and for each problem."""
+    """Keeps an index current with a folder of documents. `say` receives one line for each batch and for each
+    problem."""
 
     def __init__(self, folder: str | Path, index: str | Path, say: Say, *, debounce: float = 1.0) -> None:
         self.folder = Path(folder)

@@ -1,7 +1,8 @@
 """Weightings: how much a term of the query adds to the score of a document.
 
-A weighting is a value. `weigh` computes the weights of one term in many documents from raw counts, exact lengths and exact statistics of
-the collection; the index adds them up. `bias` is what every document gets for its length alone (query likelihood needs it)."""
+A weighting is a value. `weigh` computes the weights of one term in many documents from raw counts, exact lengths and
+exact statistics of the collection; the index adds them up. `bias` is what every document gets for its length alone
+(query likelihood needs it)."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ Floats = npt.NDArray[np.float64]
 
 
 class TermCounts(NamedTuple):
-    """Statistics of one term in a view: documents that contain it, its occurrences in them, and its weight in the query."""
+    """Statistics of one term in a view: documents that contain it, its occurrences in them, and its weight in the
+    query."""
 
     documents: int
     occurrences: float
@@ -67,7 +69,8 @@ def saturate(count: Any, length_factor: Any, k1: Any) -> Any:
 
 @compiled
 def saturation(count: Any, length: Any, mean_length: Any, k1: Any, b: Any) -> Any:
-    """BM25 of a count in a document of some length, without idf: (k1 + 1) tf / (tf + k1 (1 - b + b length / mean length))."""
+    """BM25 of a count in a document of some length, without idf: (k1 + 1) tf / (tf + k1 (1 - b + b length / mean
+    length))."""
     return saturate(count, length_factor(length, mean_length, k1, b), k1)
 
 
@@ -121,7 +124,8 @@ def _weigh(weighting: TfIdfWeighting, counts: Floats, lengths: Floats, term: Ter
 
 @dataclass(frozen=True, slots=True)
 class BM25:
-    """Okapi BM25 (Robertson and Walker, 1994) in the form of Lucene: idf x (k1 + 1) tf / (tf + k1 (1 - b + b dl / avdl)).
+    """Okapi BM25 (Robertson and Walker, 1994) in the form of Lucene: idf x (k1 + 1) tf / (tf + k1 (1 - b + b dl /
+    avdl)).
 
     `k1` bounds the gain of repeated terms, `b` is how far long documents are discounted."""
 
@@ -146,7 +150,8 @@ class BM25:
 
 @dataclass(frozen=True, slots=True)
 class BM25Plus:
-    """BM25+ (Lv and Zhai, 2011): each occurring term adds at least `delta` x idf, however long the document; idf = ln((N + 1) / df)."""
+    """BM25+ (Lv and Zhai, 2011): each occurring term adds at least `delta` x idf, however long the document; idf =
+    ln((N + 1) / df)."""
 
     k1: float = 1.2
     b: float = 0.75
@@ -172,8 +177,8 @@ class BM25Plus:
 class TfIdf:
     """TF-IDF: a function of the count times an inverse document frequency.
 
-    `tf`: "raw" (the count), "log" (1 + ln count), "binary" (1), or "robertson" (k1 tf / (tf + k1 (1 - b + b dl / avdl)), as Terrier's
-    TF_IDF has it with idf="terrier"). `idf` names one of the formulas of this module."""
+    `tf`: "raw" (the count), "log" (1 + ln count), "binary" (1), or "robertson" (k1 tf / (tf + k1 (1 - b + b dl /
+    avdl)), as Terrier's TF_IDF has it with idf="terrier"). `idf` names one of the formulas of this module."""
 
     tf: Literal["raw", "log", "binary", "robertson"] = "log"
     idf: Idf = "log2"
@@ -206,9 +211,10 @@ TFS: dict[str, Any] = {
 class QueryLikelihood:
     """Query likelihood with a smoothed language model of each document (Zhai and Lafferty, 2004).
 
-    "dirichlet" smooths with `parameter` = mu pseudo-occurrences; "jelinek-mercer" mixes in the collection with the share `parameter` = lambda.
-    Only terms that a document contains add to its score, and the rank order is that of the log-likelihood: ln(1 + tf / (mu p)) for each
-    matched term plus |q| ln(mu / (mu + dl)) for Dirichlet, ln(1 + (1 - lambda) tf / (lambda dl p)) for Jelinek-Mercer."""
+    "dirichlet" smooths with `parameter` = mu pseudo-occurrences; "jelinek-mercer" mixes in the collection with the
+    share `parameter` = lambda. Only terms that a document contains add to its score, and the rank order is that of the
+    log-likelihood: ln(1 + tf / (mu p)) for each matched term plus |q| ln(mu / (mu + dl)) for Dirichlet, ln(1 + (1 -
+    lambda) tf / (lambda dl p)) for Jelinek-Mercer."""
 
     smoothing: Literal["dirichlet", "jelinek-mercer"] = "dirichlet"
     parameter: float = 2000.0

@@ -1,4 +1,5 @@
-"""Answerers: the last part of a Task 3 system. They turn a topic, and the ranking of the parts before them, into one text."""
+"""Answerers: the last part of a Task 3 system. They turn a topic, and the ranking of the parts before them, into one
+text."""
 
 from __future__ import annotations
 
@@ -12,7 +13,8 @@ from porism.systems.neural.named_models import ModelUse
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an answer cost: requests to a model, tokens read and written (None where the model does not count them), and seconds."""
+    """What an answer cost: requests to a model, tokens read and written (None where the model does not count them), and
+    seconds."""
 
     requests: int = 0
     prompt_tokens: int | None = 0
@@ -39,7 +41,8 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswer:
-    """The answer to a topic: text with LaTeX between dollar signs, where it comes from (posts, or a model), and its cost."""
+    """The answer to a topic: text with LaTeX between dollar signs, where it comes from (posts, or a model), and its
+    cost."""
 
     text: str
     sources: str = ""
@@ -47,7 +50,8 @@ class WrittenAnswer:
 
 
 class Answerer:
-    """Writes one answer to a topic. Subclasses implement `answer`. The ranking is that of the parts before; it is empty without any."""
+    """Writes one answer to a topic. Subclasses implement `answer`. The ranking is that of the parts before; it is empty
+    without any."""
 
     depth: int = 20  # hits that it reads at most
     models: tuple[ModelUse, ...] = ()  # that it uses, for the record of a run

@@ -123,7 +123,8 @@ def spell_symbols(text: str) -> str:
 
 
 def spelled_html(text: Text) -> str:
-    """Return a body as the original indexes it: HTML without paragraphs and links, each formula as an element `math`."""
+    """Return a body as the original indexes it: HTML without paragraphs and links, each formula as an element
+    `math`."""
     pieces = []
     for segment in text.segments:
         if segment.is_formula:
@@ -160,7 +161,8 @@ DUPLICATE = {"3", "duplicate"}  # LinkTypeId of the dump, kind of our tables
 
 
 def linked_posts(context: SystemContext, links: str = "") -> Retriever:
-    """Answers of duplicates of the topic's question, by votes. `links` is a PostLinks.xml of a later dump, or a table post, other, kind."""
+    """Answers of duplicates of the topic's question, by votes. `links` is a PostLinks.xml of a later dump, or a table
+    post, other, kind."""
     if context.task != 1:
         raise PorismError("finds answers only", fix="run it with --task 1")
     return LinkedPosts(context.content, _linked(context.content, links))

@@ -57,7 +57,8 @@ Tokens = Literal["latex", "operators", "layout"]
 
 
 def formula_tokens(context: SystemContext, tokens: Tokens = "latex", idf: bool = True) -> Retriever:
-    """Find formulas by the cosine of their token vectors; `tokens` are those of LaTeX, the operator tree or the layout tree."""
+    """Find formulas by the cosine of their token vectors; `tokens` are those of LaTeX, the operator tree or the layout
+    tree."""
     build = partial(_write, context.content, tokens, context.progress)
     folder = context.cached(f"formula-tokens-{tokens}", None, build, ("porism.systems.ju_nits",))
     return TokenSearch(InvertedIndex.open(folder), tokens, idf, reads_official(context.content))
@@ -109,7 +110,8 @@ class TokenSearch(Retriever):
         return Ranking.sorted(self._index.ids[found], scores[found]).top(k)
 
     def _query(self, formula: Parsed) -> dict[str, float]:
-        """Return the factor of each token's count: query count times squared idf, divided by the length of the query."""
+        """Return the factor of each token's count: query count times squared idf, divided by the length of the
+        query."""
         counts = Counter(tokens_of(self._kind, formula.latex, trees_of(formula)))
         known = {token: count for token, count in counts.items() if token in self._index.codes}
         weights = {token: float(self._weights[self._index.codes[token]]) for token in known}

@@ -34,8 +34,8 @@ def open_system(
     progress: Progress | None = None,
     models: Mapping[str, str] | None = None,
 ) -> Pipeline:
-    """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the declaration; `models` are
-    the directories of named models."""
+    """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the
+    declaration; `models` are the directories of named models."""
     context = SystemContext(
         Index(open_store(index).snapshot()),
         task or system_task(name) or 1,

@@ -63,7 +63,8 @@ def constant_share(index: InvertedIndex, counts: Mapping[str, int], delta: float
 
 @dataclass(frozen=True, slots=True)
 class CosineWeights:
-    """gensim's TfidfModel: tf x log2(N / df), documents and queries of unit length; `norms` are those of the documents."""
+    """gensim's TfidfModel: tf x log2(N / df), documents and queries of unit length; `norms` are those of the
+    documents."""
 
     norms: Floats
 

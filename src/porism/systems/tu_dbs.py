@@ -33,8 +33,8 @@ def tag_cross_encoder(
     length: int = 512,
     candidates: int = 0,
 ) -> Retriever:
-    """Score the answers to questions that share a tag with the topic. `candidates` limits them to those with the rarest common tags; 0 takes all,
-    as the original does."""
+    """Score the answers to questions that share a tag with the topic. `candidates` limits them to those with the rarest
+    common tags; 0 takes all, as the original does."""
     form = InputFormat(formulas, lower, "{title} {body}")
     index = token_index(context, "answer-tags", "tags", partial(tag_documents, context.content), split_tags)
     return TagSearch(index, open_pair_scorer(context, cross_encoder, form, length), candidates)

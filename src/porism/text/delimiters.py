@@ -15,10 +15,12 @@ MATH_CLASS = "math-container"
 DISPLAY_OPEN = '<span class="display">'
 SPAN_CLOSE = "</span>"
 
-# The opening tag of an official span: attributes come in any order and in either kind of quotes, and the id may be missing.
+# The opening tag of an official span: attributes come in any order and in either kind of quotes, and the id may be
+# missing.
 MATH_OPEN = rf"""<span\s(?=[^<>]{{0,300}}?\bclass=["']{MATH_CLASS}["'])[^<>]{{0,600}}>"""
 MATH_SPAN = re.compile(MATH_OPEN)
-# Its usual form in the files of the lab, which is found much faster: the id; and the whole span, with a display span around it or not.
+# Its usual form in the files of the lab, which is found much faster: the id; and the whole span, with a display span
+# around it or not.
 MARKED_ID = re.compile(rf'<span class="{MATH_CLASS}" id="([0-9]{{1,18}})">')
 USUAL_SPAN = re.compile(
     rf'({DISPLAY_OPEN})?<span class="{MATH_CLASS}" id="([0-9]{{1,18}})">([^<]*)</span>(?(1)</span>)'

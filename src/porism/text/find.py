@@ -1,8 +1,8 @@
 """Finding formulas in a field: a title, a body or a comment.
 
-The text is read from left to right, with knowledge of code, tags, `\\$`, prices, `\\(..\\)`, `\\[..\\]`, environments without
-dollar signs and macros that the field defines. Formulas of a field are numbered by class first (see CLASSES), as the lab does, then from
-left to right; so ids are not always in the order of the text."""
+The text is read from left to right, with knowledge of code, tags, `\\$`, prices, `\\(..\\)`, `\\[..\\]`, environments
+without dollar signs and macros that the field defines. Formulas of a field are numbered by class first (see CLASSES),
+as the lab does, then from left to right; so ids are not always in the order of the text."""
 
 from __future__ import annotations
 
@@ -61,7 +61,8 @@ Syntax = Literal["html", "text", "latex", "query"]
 # Which formulas are looked for: all, or only official spans.
 Scope = Literal["all", "spans"]
 
-# The classes in the order in which their formulas are numbered. A formula in a span has the class of the signs inside it.
+# The classes in the order in which their formulas are numbered. A formula in a span has the class of the signs inside
+# it.
 CLASSES = ("span$$", "span$", "span", "$$", "$", "\\[", "\\(", "begin")
 SPAN_CLASS = {"$$": "span$$", "$": "span$", "\\[": "span$$", "\\(": "span$", "": "span"}
 DISPLAY_CLASSES = {"span$$", "$$", "\\["}
@@ -123,7 +124,8 @@ class Match:
 class Extracted:
     """A field with a placeholder in place of each formula, numbered in the order of `latex`.
 
-    `displayed` holds the numbers of the formulas on a line of their own. `unexpanded` formulas use macros that would write too much."""
+    `displayed` holds the numbers of the formulas on a line of their own. `unexpanded` formulas use macros that would
+    write too much."""
 
     text: str
     latex: tuple[str, ...]
@@ -162,7 +164,8 @@ def _is_displayed(formula: Match) -> bool:
 
 
 class _Reader:
-    """Reads a field from left to right. It remembers positions that it has looked up, so that time grows linearly with the text."""
+    """Reads a field from left to right. It remembers positions that it has looked up, so that time grows linearly with
+    the text."""
 
     def __init__(self, text: str, syntax: Syntax, scope: Scope, code: Ranges) -> None:
         self.text = text
@@ -293,7 +296,8 @@ class _Reader:
 
 
 def _latex(inner: str, html: bool) -> str:
-    """Return LaTeX as its author wrote it: line ends are blanks, tags that Markdown made of `*` are undone, entities decoded once."""
+    """Return LaTeX as its author wrote it: line ends are blanks, tags that Markdown made of `*` are undone, entities
+    decoded once."""
     if html and "<" in inner:
         inner = EMPHASIS.sub(
             lambda tag: MARKDOWN.get(tag["name"].lower(), " " if tag["name"].lower() == "br" else ""), inner

@@ -1,4 +1,5 @@
-"""HTML markup in text: elements found by their tags, in time that grows linearly with the text, and entities decoded exactly once."""
+"""HTML markup in text: elements found by their tags, in time that grows linearly with the text, and entities decoded
+exactly once."""
 
 from __future__ import annotations
 
@@ -18,8 +19,8 @@ FLAT = frozenset(
 )  # fmt: skip
 _TAG = re.compile(r"<(/?)([a-zA-Z][a-zA-Z0-9]*+)[^<>]*+>")
 MOST_ATTRIBUTES = 500  # of a tag; parsers of HTML compare each with all before it
-# An attribute as a parser of HTML reads it: a name, with or without a value. A piece without quotes is read 200 characters far, so that
-# reading from every `<` of a long word takes no more than that for each.
+# An attribute as a parser of HTML reads it: a name, with or without a value. A piece without quotes is read 200
+# characters far, so that reading from every `<` of a long word takes no more than that for each.
 _SPACE = r"[\t\n\f\r ]"
 _VALUE = rf"""{_SPACE}*+=(?>{_SPACE}*)(?>"[^"]*"?|'[^']*'?|[^\t\n\f\r >"'][^\t\n\f\r >]{{,200}})?+"""
 _ATTRIBUTE = re.compile(rf"(?>[\t\n\f\r /]*[^\t\n\f\r />][^\t\n\f\r />=]{{,200}}+(?:{_VALUE})?+)")
@@ -71,7 +72,8 @@ def replace_elements(
 
 
 def without_open_tags(text: str) -> str:
-    """Return a text of the same length in which a `<` that no `>` follows is a blank: searching for tags then takes linear time."""
+    """Return a text of the same length in which a `<` that no `>` follows is a blank: searching for tags then takes
+    linear time."""
     last = text.rfind(">") + 1
     return text[:last] + text[last:].replace("<", " ") if "<" in text[last:] else text
 
@@ -79,7 +81,8 @@ def without_open_tags(text: str) -> str:
 def limit_attributes(text: str) -> str:
     """Make a tag with too many attributes a part of the text.
 
-    Only a whole parser knows whether a `<` is in a comment, a value or a script; so each one that could open a tag is followed."""
+    Only a whole parser knows whether a `<` is in a comment, a value or a script; so each one that could open a tag is
+    followed."""
     if len(text) < _SHORT_TEXT:
         return text
     known: dict[int, int] = {}  # place between two attributes: how many follow to the end of the tag
@@ -107,7 +110,8 @@ def _attributes_from(place: int, text: str, known: dict[int, int]) -> int:
 
 
 def limit_depth(text: str) -> str:
-    """Leave out the tags of elements that are nested too deeply: parsers of HTML take time that grows with the square of the depth."""
+    """Leave out the tags of elements that are nested too deeply: parsers of HTML take time that grows with the square
+    of the depth."""
     if text.count("<") <= _FEW_TAGS or text.count("<") <= (most := limit("tag_depth")):
         return text
     depth = 0
@@ -130,10 +134,10 @@ _NUMBER = re.compile(r"&#(?:(?=[0-9])0*+([0-9]{0,8})[0-9]*+|([xX])(?=[0-9a-fA-F]
 _LONG = 4_000  # characters
 ENTITY = re.compile(r"&(?:#[0-9]{1,7}|#[xX][0-9a-fA-F]{1,6}|[A-Za-z][A-Za-z0-9]{1,31});")
 
-# Files of the lab hold LaTeX that a converter wrote. It was given `a &amp;= b` undecoded, read an alignment mark and the letters
-# `amp;`, and wrote `a&\displaystyle amp;=b`. This finds such an entity: the mark (or the end of a row), what the converter put around
-# it, and the name.
-# It starts nowhere inside a run of spaces, and no run is read twice, so that the time is in proportion to the length.
+# Files of the lab hold LaTeX that a converter wrote. It was given `a &amp;= b` undecoded, read an alignment mark and
+# the letters `amp;`, and wrote `a&\displaystyle amp;=b`. This finds such an entity: the mark (or the end of a row),
+# what the converter put around it, and the name. It starts nowhere inside a run of spaces, and no run is read twice, so
+# that the time is in proportion to the length.
 BROKEN = re.compile(
     r"""(?:(?<!\s)|(?=\S))
     (?P<before>(?:\$(?=\s*+&\s*+\$)|\\hfil)?\s*+)(?P<mark>&|\\\\)?(?P<after>\s*+(?:\$?\\displaystyle\s?|\})?)
@@ -144,14 +148,16 @@ HINT = re.compile(r"(?<![A-Za-z&])(?:amp|lt|gt|quot|nbsp);|#39;")
 
 
 def unescape(text: str) -> str:
-    """Decode the entities of HTML as a browser does. The function of the library raises an error for a number of more than 4,300 digits."""
+    """Decode the entities of HTML as a browser does. The function of the library raises an error for a number of more
+    than 4,300 digits."""
     if len(text) > _LONG and "&#" in text:
         text = _NUMBER.sub(lambda found: f"&#{found[2] or ''}{found[1] or found[3] or '0'}", text)
     return html.unescape(text)
 
 
 def decode_entities(text: str) -> str:
-    """Decode each entity that ends in a semicolon, once: `&amp;lt;` becomes `&lt;`, and LaTeX such as `a&notin b` stays as it is."""
+    """Decode each entity that ends in a semicolon, once: `&amp;lt;` becomes `&lt;`, and LaTeX such as `a&notin b` stays
+    as it is."""
     return ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
 
 

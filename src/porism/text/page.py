@@ -1,4 +1,5 @@
-"""The HTML renderer of pages: segments become safe HTML. Thread pages, judging pages, exported pages and notebooks use it."""
+"""The HTML renderer of pages: segments become safe HTML. Thread pages, judging pages, exported pages and notebooks use
+it."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ CLOSING = re.compile(r"</([a-z0-9]+)>")
 ATTRIBUTE = re.compile(r' ([a-z]+)="([^"<>]*)"')
 SAFE_ADDRESS = re.compile(rf"(?:{'|'.join(sorted(SCHEMES))}):|[^:]*(?:[/?#]|$)", re.IGNORECASE)
 VOID = frozenset(("br", "hr", "img"))
-# Tags without attributes, which are shown as they are; nearly all are of this kind. What a link or a picture shows is the renderer's choice.
+# Tags without attributes, which are shown as they are; nearly all are of this kind. What a link or a picture shows is
+# the renderer's choice.
 PLAIN = frozenset((*(f"<{name}>" for name in TAGS - {"a", "img"}), *(f"</{name}>" for name in TAGS - VOID)))
 # Elements that are a block of their own; anything between them becomes a paragraph.
 BLOCKS = frozenset(["blockquote", "div", "dl", "h1", "h2", "h3", "h4", "h5", "h6", "ol", "p", "pre", "table", "ul"])
@@ -95,8 +97,9 @@ class MathBudget:
 class PageRenderer:
     """Renders texts as HTML of a page.
 
-    `formula` gives the HTML of a formula, `link` the opening tag for an address, `picture` what is shown for a picture with this description
-    at this address, `words` the HTML of a piece of text, `budget` that of a text: a new one, or the one of its page."""
+    `formula` gives the HTML of a formula, `link` the opening tag for an address, `picture` what is shown for a picture
+    with this description at this address, `words` the HTML of a piece of text, `budget` that of a text: a new one, or
+    the one of its page."""
 
     formula: Callable[[Segment], str]
     link: Callable[[str], str] = link_as_it_is

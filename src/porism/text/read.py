@@ -69,8 +69,8 @@ def segment_official(
 ) -> Segmented:
     """Segment the official form; `to_html` makes clean HTML of what is not a formula.
 
-    With `unmarked`, formulas outside the official spans are found too, since pages render them: `$..$`, or an environment such as
-    `\\begin{align}` without dollar signs. They have no id."""
+    With `unmarked`, formulas outside the official spans are found too, since pages render them: `$..$`, or an
+    environment such as `\\begin{align}` without dollar signs. They have no id."""
     cut = cut_official(without_placeholders(text))
     unexpanded = 0
     if unmarked and UNMARKED.search(cut.text):
@@ -87,7 +87,8 @@ def read_official(text: str) -> Text:
 
 
 def read_plain(text: str) -> Text:
-    """Return plain text with LaTeX between dollar signs, for example an answer that a system wrote; line ends become `<br>`."""
+    """Return plain text with LaTeX between dollar signs, for example an answer that a system wrote; line ends become
+    `<br>`."""
     found = find_formulas(without_placeholders(text), "text")
     formulas = [Segment("formula", latex, display=at in found.displayed) for at, latex in enumerate(found.latex)]
     written = html.escape(found.text.replace("\\$", "$"), quote=False).replace("\n", "<br>")

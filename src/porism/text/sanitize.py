@@ -65,7 +65,8 @@ def fill(text: str, replacement: Callable[[int], str]) -> str:
 
 
 class Segmented(NamedTuple):
-    """Clean HTML as segments, the number of the formula at each position, and how many formulas use macros that would write too much."""
+    """Clean HTML as segments, the number of the formula at each position, and how many formulas use macros that would
+    write too much."""
 
     text: Text
     numbers: list[int]
@@ -75,7 +76,8 @@ class Segmented(NamedTuple):
 def segment_html(cleaned: str, formulas: Sequence[Segment], keep_all: bool = False) -> Segmented:
     """Segment clean HTML in which placeholder n keeps the position of `formulas[n]`.
 
-    Inside a tag (in an attribute such as `alt`) only LaTeX can replace a placeholder; with `keep_all` the formula follows the tag as well."""
+    Inside a tag (in an attribute such as `alt`) only LaTeX can replace a placeholder; with `keep_all` the formula
+    follows the tag as well."""
     writer = TextWriter()
     numbers: dict[int, None] = {}
 

@@ -17,8 +17,8 @@ SegmentKind = Literal["text", "tag", "formula"]
 class Segment(NamedTuple):
     """A piece of text (without entities), one clean HTML tag, or the LaTeX of a formula.
 
-    A formula has its id and the id of its expression (the collection's distinct LaTeX); both are 0 for text that no collection holds.
-    `display` is true for a formula that is set on a line of its own."""
+    A formula has its id and the id of its expression (the collection's distinct LaTeX); both are 0 for text that no
+    collection holds. `display` is true for a formula that is set on a line of its own."""
 
     kind: SegmentKind
     text: str

@@ -115,7 +115,8 @@ def test_a_lost_line_end_costs_two_records_and_no_number(tmp_path: Path) -> None
 
 
 def test_a_lost_end_of_the_last_line_is_put_back(tmp_path: Path) -> None:
-    """Nothing tells a damaged line end from a torn record but the checksum: an acknowledged change must not be removed."""
+    """Nothing tells a damaged line end from a torn record but the checksum: an acknowledged change must not be
+    removed."""
     for end in (b"\x0b", b""):
         log = ChangeLog(tmp_path / f"log{len(end)}")
         for number in range(2):
@@ -130,7 +131,8 @@ def test_a_lost_end_of_the_last_line_is_put_back(tmp_path: Path) -> None:
 
 
 def test_a_line_end_inside_a_record_takes_no_number_of_a_later_one(tmp_path: Path) -> None:
-    """The applier stores the number of what it has read. The next change must have a higher one, whichever process appends it."""
+    """The applier stores the number of what it has read. The next change must have a higher one, whichever process
+    appends it."""
     server = ChangeLog(tmp_path / "log")
     server.append([{"delete": 1}])
     data = bytearray(server.path.read_bytes())

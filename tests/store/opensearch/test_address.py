@@ -1,4 +1,5 @@
-"""Addresses of collections in a cluster, and who may talk to it: what is wrong is said with its remedy, and never with a password."""
+"""Addresses of collections in a cluster, and who may talk to it: what is wrong is said with its remedy, and never with
+a password."""
 
 from __future__ import annotations
 

@@ -47,7 +47,8 @@ def assert_same(one: Path, other: Path) -> None:
 
 
 def assert_same_answers(one: Engine, other: Engine) -> None:
-    """Fail if two engines differ in any answer: other hits, another order, or scores that differ by more than TOLERANCE."""
+    """Fail if two engines differ in any answer: other hits, another order, or scores that differ by more than
+    TOLERANCE."""
     first, second = answers_of(one), answers_of(other)
     for query, hits in first.items():
         expected = second[query]

@@ -1,4 +1,5 @@
-"""A small site for tests: questions, answers, comments, links and users that a random generator changes, and how they become an index."""
+"""A small site for tests: questions, answers, comments, links and users that a random generator changes, and how they
+become an index."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Updates are safe: a killed writer leaves the last commit, a reader never sees half a commit, one process writes at a time."""
+"""Updates are safe: a killed writer leaves the last commit, a reader never sees half a commit, one process writes at a
+time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""An index in several segments conforms to the protocols and answers like one that was built from scratch, whatever was changed."""
+"""An index in several segments conforms to the protocols and answers like one that was built from scratch, whatever was
+changed."""
 
 from __future__ import annotations
 
@@ -32,7 +33,8 @@ LEARNED = ("posts/concepts.tsv", "vocabulary.tsv")
 
 
 def rebuilt(site: Site, index: Path, folder: Path) -> Path:
-    """Index a site from scratch, with what the first segment of another index has learned: that changes only when all are merged."""
+    """Index a site from scratch, with what the first segment of another index has learned: that changes only when all
+    are merged."""
     fresh = index_site(site, folder)
     first = index / read_manifest(index, KIND).segments[0].name
     manifest = read_manifest(fresh, KIND)
@@ -87,7 +89,8 @@ def thread_of(record: Record) -> int:
     ids=lambda one: f"{one[0]}-{one[1]}",
 )
 def subject(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Written:
-    """The posts of the conformance suite in so many segments, each with some threads; maybe with another thread that is deleted."""
+    """The posts of the conformance suite in so many segments, each with some threads; maybe with another thread that is
+    deleted."""
     segments, has_deletions = request.param
     store = empty_embedded_store(tmp_path_factory.mktemp("segments"))
     threads = sorted({thread_of(one) for one in RECORDS} - {0})

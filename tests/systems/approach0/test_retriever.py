@@ -1,4 +1,5 @@
-"""The runs a0 and a0porter as systems: hand-written queries, several formulas, explanation, and agreement with the original engine."""
+"""The runs a0 and a0porter as systems: hand-written queries, several formulas, explanation, and agreement with the
+original engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Path groups and scores of Approach Zero; the expected values were computed by pya0 0.3.7 on the same small collections."""
+"""Path groups and scores of Approach Zero; the expected values were computed by pya0 0.3.7 on the same small
+collections."""
 
 from __future__ import annotations
 

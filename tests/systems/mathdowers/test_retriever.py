@@ -1,4 +1,5 @@
-"""The MathDowers runs as systems: documents, ranking, explanation, word lists, and agreement with the original engine."""
+"""The MathDowers runs as systems: documents, ranking, explanation, word lists, and agreement with the original
+engine."""
 
 from __future__ import annotations
 

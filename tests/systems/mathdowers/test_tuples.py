@@ -1,4 +1,5 @@
-"""Math tuples of Tangent-L from Presentation MathML, and their agreement with the tokens that the original programs wrote."""
+"""Math tuples of Tangent-L from Presentation MathML, and their agreement with the tokens that the original programs
+wrote."""
 
 from __future__ import annotations
 

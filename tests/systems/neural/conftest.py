@@ -1,4 +1,5 @@
-"""A small collection with an index, and tiny models of each kind; all is skipped, with the reason, where torch is not installed."""
+"""A small collection with an index, and tiny models of each kind; all is skipped, with the reason, where torch is not
+installed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Encodings: they continue after an interruption, are shared and reused, and MaxSim over them is the sum of the best matches."""
+"""Encodings: they continue after an interruption, are shared and reused, and MaxSim over them is the sum of the best
+matches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Names of models: what the command line says, which directory counts as the original, what is wrong with a directory."""
+"""Names of models: what the command line says, which directory counts as the original, what is wrong with a
+directory."""
 
 from __future__ import annotations
 

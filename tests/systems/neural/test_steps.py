@@ -1,4 +1,5 @@
-"""Steps of neural systems by themselves: blocks, tags, texts, symbols, linear graphs, votes, the pairwise SVM, fusion with late interaction."""
+"""Steps of neural systems by themselves: blocks, tags, texts, symbols, linear graphs, votes, the pairwise SVM, fusion
+with late interaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Every system of the tables that needs a model runs with models made here: order, valid runs, records and notes that say substitute."""
+"""Every system of the tables that needs a model runs with models made here: order, valid runs, records and notes that
+say substitute."""
 
 from __future__ import annotations
 

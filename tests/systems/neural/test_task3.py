@@ -1,4 +1,5 @@
-"""Every row of Task 3 runs with models made here: valid files, records that say substitute, a causal model behind a real HTTP server."""
+"""Every row of Task 3 runs with models made here: valid files, records that say substitute, a causal model behind a
+real HTTP server."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Tiny models made for the tests: random weights, the words of the sample. They rank badly, but they are real models of each kind."""
+"""Tiny models made for the tests: random weights, the words of the sample. They rank badly, but they are real models of
+each kind."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The suites of bench/typed: their sizes, their threads, and how their queries are read. `python -m bench typed` measures them."""
+"""The suites of bench/typed: their sizes, their threads, and how their queries are read. `python -m bench typed`
+measures them."""
 
 from __future__ import annotations
 

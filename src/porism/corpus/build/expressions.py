@@ -1,4 +1,5 @@
-"""Ids of distinct expressions, in order of first appearance, with bounded memory; where a collection is added to, they continue above its own."""
+"""Ids of distinct expressions, in order of first appearance, with bounded memory; where a collection is added to, they
+continue above its own."""
 
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ class ExpressionIds:
     def intern(
         self, latex: str, mathml: str | None = None, content: str | None = None, visual_id: int | None = None
     ) -> int:
-        """Return the id of an expression, a new one for a new expression. The MathML and visual id of its first appearance are kept."""
+        """Return the id of an expression, a new one for a new expression. The MathML and visual id of its first
+        appearance are kept."""
         key = expression_key(latex, mathml)
         known = self._cache.get(key)
         if known is None:
@@ -96,7 +98,8 @@ class ExpressionIds:
 
     def _look_up(self, key: str, latex: str, mathml: str | None, content: str | None, visual_id: int | None) -> int:
         hashed = hash64(key)
-        # Two keys with one hash are as good as impossible, but a wrong formula would go unnoticed: compare, and try the next hash.
+        # Two keys with one hash are as good as impossible, but a wrong formula would go unnoticed: compare, and try the
+        # next hash.
         while row := self._work.execute("SELECT id FROM latex_keys WHERE hash = ?", (hashed,)).fetchone():
             if self._key_of(row[0]) == key:
                 return int(row[0])

@@ -1,4 +1,5 @@
-"""Segmenting one field of a source: find its formulas, clean the rest. Pure functions, which worker processes share out."""
+"""Segmenting one field of a source: find its formulas, clean the rest. Pure functions, which worker processes share
+out."""
 
 from __future__ import annotations
 
@@ -41,9 +42,10 @@ COMMENT_MARKS = (
 class Field:
     """A segmented field; formulas have their official ids, or 0 where the build is to number them.
 
-    `order` lists the positions of the formulas in the order in which they are numbered. `lost` are formulas whose position did not
-    survive the cleaning (inside a tag or a dropped element). `fault` says why a field could not be segmented: it is kept as plain text.
-    `unexpanded` formulas use macros that would write too much, and stay as they are typed."""
+    `order` lists the positions of the formulas in the order in which they are numbered. `lost` are formulas whose
+    position did not survive the cleaning (inside a tag or a dropped element). `fault` says why a field could not be
+    segmented: it is kept as plain text. `unexpanded` formulas use macros that would write too much, and stay as they
+    are typed."""
 
     text: Text = EMPTY
     order: tuple[int, ...] = ()
@@ -60,7 +62,8 @@ class RawField(NamedTuple):
 
 
 def make_fields(fields: Sequence[RawField], compat: bool) -> list[Field]:
-    """Segment fields, and keep one that cannot be segmented, or not in time, as plain text: one text must not end a build."""
+    """Segment fields, and keep one that cannot be segmented, or not in time, as plain text: one text must not end a
+    build."""
     try:
         with processor_limit(SECONDS):
             return [make_field_of_any_text(field.text, field.form, compat) for field in fields]

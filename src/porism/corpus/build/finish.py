@@ -32,7 +32,8 @@ VISUALS = """INSERT OR REPLACE INTO visuals SELECT visual_id, expression_id, num
 
 
 def finish_rows(store: sqlite3.Connection, shifts: Sequence[int], ledger: Ledger) -> None:
-    """Write users, links, votes, tags, formulas and visual ids; the work database is attached as `work`. Can be run again."""
+    """Write users, links, votes, tags, formulas and visual ids; the work database is attached as `work`. Can be run
+    again."""
     for source, shift in enumerate(shifts):
         values = {"source": source, "shift": shift}
         for query in (USERS, LINKS, VOTES):

@@ -1,4 +1,5 @@
-"""Formulas that a source lists with their ids: they enter the collection as they are, are located in texts, or are only in older versions of a post."""
+"""Formulas that a source lists with their ids: they enter the collection as they are, are located in texts, or are only
+in older versions of a post."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ def take_given(
     compat: bool,
     stored: Callable[[], None],
 ) -> None:
-    """Add the formulas that a source lists; those without an id get ids from `first_own_id` on. Call `stored` after each batch.
+    """Add the formulas that a source lists; those without an id get ids from `first_own_id` on. Call `stored` after
+    each batch.
 
     Entities in their LaTeX are decoded, unless `compat` asks for the lab's files as they are."""
     stage = f"given {source}"
@@ -127,7 +129,8 @@ def _look_up(database: sqlite3.Connection, query: str, ids: Sequence[int]) -> di
 
 
 def mark_unplaced(work: sqlite3.Connection, ledger: Ledger) -> None:
-    """Give issue d to listed formulas that the text of their post lacks; note the comment of a formula where the list does not."""
+    """Give issue d to listed formulas that the text of their post lacks; note the comment of a formula where the list
+    does not."""
     query = f"SELECT id FROM found WHERE {UNPLACED} AND issue NOT LIKE 'd%' ORDER BY id"
     for (formula_id,) in work.execute(query).fetchall():
         ledger.drop("formulas", "given, but not in the text (issue d)", f"formula {formula_id}")
@@ -156,7 +159,8 @@ LISTED = """SELECT id FROM found
 
 
 class Locator:
-    """Inserts the official spans that the fields of one source lack; does nothing for a source that lists no formulas."""
+    """Inserts the official spans that the fields of one source lack; does nothing for a source that lists no
+    formulas."""
 
     def __init__(self, work: sqlite3.Connection, source: int) -> None:
         self._work = work

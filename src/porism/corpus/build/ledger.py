@@ -1,4 +1,5 @@
-"""The ledger of a build: rows read, kept and dropped, with examples, saved with every batch. Nothing is lost silently."""
+"""The ledger of a build: rows read, kept and dropped, with examples, saved with every batch. Nothing is lost
+silently."""
 
 from __future__ import annotations
 

@@ -43,7 +43,8 @@ def read_given(latex: str, mathml: str, content: str | None) -> Parsed | str:
 
 
 def without_places(parsed: Parsed) -> None:
-    """Remove the positions of nodes. Pages draw formulas from their LaTeX, where positions of other MathML would highlight other symbols."""
+    """Remove the positions of nodes. Pages draw formulas from their LaTeX, where positions of other MathML would
+    highlight other symbols."""
     for tree in (parsed.layout, parsed.operators):
         for node in tree.walk():
             node.places = ()
@@ -93,12 +94,14 @@ def load_parser() -> None:
 
 
 def parse_all(expressions: list[Given]) -> list[Trees]:
-    """Parse expressions from their LaTeX, and from given MathML only where LaTeX is absent or not understood. The work of one worker."""
+    """Parse expressions from their LaTeX, and from given MathML only where LaTeX is absent or not understood. The work
+    of one worker."""
     return _parse_in_time(expressions, official=False)
 
 
 def parse_all_official(expressions: list[Given]) -> list[Trees]:
-    """Parse expressions from their given MathML, and from LaTeX only where that cannot be used. The work of one worker."""
+    """Parse expressions from their given MathML, and from LaTeX only where that cannot be used. The work of one
+    worker."""
     return _parse_in_time(expressions, official=True)
 
 
@@ -137,7 +140,8 @@ def _guarded(given: Given, official: bool) -> Trees:
     try:
         return _parse_one(given, official)
     except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError, RecursionError) as error:
-        # The parser does not raise on user text. If it does, a fault of ours must not end a build of hours: it is counted.
+        # The parser does not raise on user text. If it does, a fault of ours must not end a build of hours: it is
+        # counted.
         fault = Problem(f"fault in the parser: {type(error).__name__}: {error}", 0, len(given.latex))
         return _trees(opaque(given.latex, (fault,)))
 
@@ -173,7 +177,8 @@ class Parsing:
         self._queue: _Queue | None = None if pool is None else TaskQueue(pool, self._parse)
 
     def begin(self) -> None:
-        """Let idle workers parse the expressions that are there, in whole batches; their results wait, so there are at most AHEAD batches."""
+        """Let idle workers parse the expressions that are there, in whole batches; their results wait, so there are at
+        most AHEAD batches."""
         queue = self._queue
         while queue is not None and len(queue) < AHEAD and len(batch := self._next_batch()) == BATCH:
             queue.submit(batch, _task(batch))

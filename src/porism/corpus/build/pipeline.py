@@ -55,8 +55,8 @@ def build(
 ) -> Path:
     """Build a collection, or continue a build that was stopped.
 
-    With `base`, the new collection is that one with the sources added. Equal ids mean equal posts; with `apart`, and always for folders, the
-    posts of the sources get ids above those of the base."""
+    With `base`, the new collection is that one with the sources added. Equal ids mean equal posts; with `apart`, and
+    always for folders, the posts of the sources get ids above those of the base."""
     place = Path(target)
     added_to = Collection.open(base) if isinstance(base, str | Path) else base
     if place.exists():
@@ -102,7 +102,8 @@ def _disk_errors(place: Path) -> Iterator[None]:
             raise disk_error(OSError(None, str(error)), place) from error
         raise
     except OSError as error:
-        # The system names the file; an error without a name, or with one beside the target, concerns the disk of the target.
+        # The system names the file; an error without a name, or with one beside the target, concerns the disk of the
+        # target.
         name = str(error.filename or "")
         if error.errno in DISK_FULL or not name or name.startswith(str(place.parent / f".{place.name}.")):
             raise disk_error(error, place) from error
@@ -240,9 +241,11 @@ class _Build:
         return max(top_id(self.work) + 1, OWN_IDS if self._has_official_ids() else 1)
 
     def _shift(self) -> None:
-        """Note what is added to the ids of each source, so that no two clash: nothing for official ids and for the first source.
+        """Note what is added to the ids of each source, so that no two clash: nothing for official ids and for the
+        first source.
 
-        A source that is added to a collection means the same posts by the same ids, unless it is a folder or `apart`."""
+        A source that is added to a collection means the same posts by the same ids, unless it is a folder or
+        `apart`."""
         highest = top(self.work, "ids")
         for at, source in enumerate(self.sources):
             queries = (

@@ -1,4 +1,5 @@
-"""The options of a build, and the selection of rows by them: a table of rules, each counted with examples, then applied."""
+"""The options of a build, and the selection of rows by them: a table of rules, each counted with examples, then
+applied."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ YEARS = re.compile(r"(\d{4})?-(\d{4})?|(\d{4})")
 class Options:
     """Options that change the collection. Years are inclusive; None leaves that side open.
 
-    `trees` chooses where the trees of formulas come from: `latex` for our parser, `official` for the MathML of the source where it has any."""
+    `trees` chooses where the trees of formulas come from: `latex` for our parser, `official` for the MathML of the
+    source where it has any."""
 
     first_year: int | None = None
     last_year: int | None = None
@@ -138,7 +140,8 @@ def rules(options: Options, official: Sequence[int]) -> list[Rule]:
 
 
 def _file(database: sqlite3.Connection, source: int, name: str, table: str) -> str:
-    """Return the file from which the posts or comments of a source were read; in a cut, comments are in the lines of their posts."""
+    """Return the file from which the posts or comments of a source were read; in a cut, comments are in the lines of
+    their posts."""
     files = [row[0] for row in database.execute("SELECT name FROM parts WHERE source = ? ORDER BY rowid", (source,))]
     mine = [file for wanted in (table, "posts") for file in files if file.lower().startswith(wanted)]
     return f"{name}/{mine[0]}" if mine else name

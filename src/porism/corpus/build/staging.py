@@ -1,6 +1,7 @@
 """The first stage of a build: every record of every source goes into one work database, in order, in committed batches.
 
-Records are counted per file; when a stopped build continues, it reads the file from the start and skips the records it already has."""
+Records are counted per file; when a stopped build continues, it reads the file from the start and skips the records it
+already has."""
 
 from __future__ import annotations
 
@@ -106,7 +107,8 @@ def stage_part(
 
 
 def _limited(stream: Iterator[Record]) -> Iterator[Record]:
-    """Yield the records of one batch. Text is limited as well as their number, so that memory stays flat where posts are large."""
+    """Yield the records of one batch. Text is limited as well as their number, so that memory stays flat where posts
+    are large."""
     size = 0
     for record in islice(stream, BATCH):
         yield record

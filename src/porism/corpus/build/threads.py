@@ -1,7 +1,7 @@
 """The second stage of a build: thread by thread, fields are segmented and their formulas numbered.
 
-The order of ids is the lab's: threads in the order of questions; in a thread the title, the question, its comments, then each
-answer with its comments; in a field as `porism.text.find` numbers them."""
+The order of ids is the lab's: threads in the order of questions; in a thread the title, the question, its comments,
+then each answer with its comments; in a field as `porism.text.find` numbers them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ ROWS = 10  # that are read together: the largest are 2 million characters
 BATCH_TEXT = 2_000_000  # characters of a batch, of which several wait for workers
 BODY_KIND = {"question": QUESTION, "answer": ANSWER}
 
-# What is segmented, some rows at a time. NOT INDEXED: an index of the source would read and sort all its rows for each batch.
+# What is segmented, some rows at a time. NOT INDEXED: an index of the source would read and sort all its rows for each
+# batch.
 QUESTIONS = f"SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'question'"
 LATE_ANSWERS = f"""SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'answer' AND NOT EXISTS
     (SELECT 1 FROM posts o WHERE o.source = posts.source AND o.id = posts.parent_id AND o.kind = 'question')"""
@@ -106,7 +107,8 @@ class Place(NamedTuple):
 
 
 class SourceIds(NamedTuple):
-    """A source and its ids: `shift` is added where those of several sources could clash; new formula ids start at `first_own_id`."""
+    """A source and its ids: `shift` is added where those of several sources could clash; new formula ids start at
+    `first_own_id`."""
 
     number: int
     name: str
@@ -143,8 +145,8 @@ class Segmenter:
         self.first_own_id = source.first_own_id
         self.added_to = top(work, "ids") > 0
         self.following = 0
-        # The current batch: formulas to write, official ones in a text, those that the source does not list, and those that it lists;
-        # posts and comments to write.
+        # The current batch: formulas to write, official ones in a text, those that the source does not list, and those
+        # that it lists; posts and comments to write.
         self.found: list[FoundFormula] = []
         self.placed: list[PlacedFormula] = []
         self.met: dict[int, KnownFormula] = {}
@@ -155,7 +157,8 @@ class Segmenter:
         self.has_revisions = number(work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source) > 0
 
     def run(self, pool: Pool | None, compat: bool, advance: Callable[[int], None]) -> None:
-        """Segment all threads, from where an earlier build stopped, then what belongs to threads of the collection that is added to."""
+        """Segment all threads, from where an earlier build stopped, then what belongs to threads of the collection that
+        is added to."""
         self.following = max(self.first_own_id, top_id(self.work) + 1)
         batches = chain(
             self._batches("threads", PostRow, QUESTIONS, self._thread), self._late_answers(), self._late_comments()

@@ -1,6 +1,7 @@
 """Visual ids: formulas that look the same share one.
 
-The visual key of a formula is its layout as a Tangent-S string, or else its LaTeX without white space; the two kinds never mix."""
+The visual key of a formula is its layout as a Tangent-S string, or else its LaTeX without white space; the two kinds
+never mix."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ SEEN = frozenset(("trailing backslash",))
 def visual_text(parsed: Parsed) -> tuple[str, str]:
     """Return the visual key: ("slt", string) or ("latex", string)."""
     text = "" if parsed.path == "opaque" else tangent(parsed.layout)
-    # Spaces of any width look the same. Where a repair removed everything (definitions, a tag), the LaTeX still tells formulas apart.
+    # Spaces of any width look the same. Where a repair removed everything (definitions, a tag), the LaTeX still tells
+    # formulas apart.
     seen = text and (text != SPACE or SEEN.issuperset(parsed.repairs))
     return ("slt", text) if seen else ("latex", "".join(parsed.latex.split()))
 
@@ -45,7 +47,8 @@ class VisualKeyRow(NamedTuple):
 class VisualIds:
     """Assigns visual ids in order of first appearance; official ids stay and claim their keys first.
 
-    Where there are official ids, new ones start at OWN_IDS: the lab's list goes on beyond what a part of its collection holds."""
+    Where there are official ids, new ones start at OWN_IDS: the lab's list goes on beyond what a part of its collection
+    holds."""
 
     def __init__(self, work: sqlite3.Connection, top: int) -> None:
         """Continue after `top`, the highest visual id of the collection that is added to."""
@@ -57,7 +60,8 @@ class VisualIds:
         self._next = max(first, 1 + max(highest, number(work, "SELECT max(visual_id) FROM visual_keys")))
 
     def assign(self, expressions: Sequence[VisualKeyRow]) -> list[int | None]:
-        """Return the visual ids of a batch of expressions in the order of their ids, None for those that wait for the official ones."""
+        """Return the visual ids of a batch of expressions in the order of their ids, None for those that wait for the
+        official ones."""
         keys = list({one.key for one in expressions})
         marks = ", ".join("?" * len(keys))
         known = dict(self._work.execute(f"SELECT key, visual_id FROM visual_keys WHERE key IN ({marks})", keys))
@@ -106,9 +110,10 @@ def recluster(
 ) -> dict[int, int]:
     """Return the new visual id of each formula, from an old assignment and true keys: the repair of ARQMath-3.
 
-    A cluster with more than one key is faulty and is split by key. The part with most formulas keeps the id; a tie goes to the part
-    with the larger cumulative relevance (`relevance` by formula id), then to the part with the lowest formula id. Every other
-    formula joins the cluster that its key now has, a sound one first, else a new id, shared by equal keys. Holds all formulas in memory.
+    A cluster with more than one key is faulty and is split by key. The part with most formulas keeps the id; a tie goes
+    to the part with the larger cumulative relevance (`relevance` by formula id), then to the part with the lowest
+    formula id. Every other formula joins the cluster that its key now has, a sound one first, else a new id, shared by
+    equal keys. Holds all formulas in memory.
     """
     relevance = relevance or {}
     clusters: dict[int, dict[Key, list[int]]] = defaultdict(lambda: defaultdict(list))

@@ -36,8 +36,8 @@ CREATE TABLE IF NOT EXISTS votes(post_id INTEGER, source INTEGER, type INTEGER, 
 CREATE TABLE IF NOT EXISTS revisions(seq INTEGER PRIMARY KEY, source INTEGER, post_id INTEGER, field TEXT, text TEXT);
 CREATE TABLE IF NOT EXISTS images(seq INTEGER PRIMARY KEY, source INTEGER, name TEXT, data BLOB);
 """
-# What the stages of a build make of it. `found` holds the formulas of the new collection, `placed` the official ones that a text marks,
-# `latex` the distinct expressions; the tables `base_*` describe the collection that is added to.
+# What the stages of a build make of it. `found` holds the formulas of the new collection, `placed` the official ones
+# that a text marks, `latex` the distinct expressions; the tables `base_*` describe the collection that is added to.
 BUILD_TABLES = """
 CREATE TABLE IF NOT EXISTS progress(stage TEXT PRIMARY KEY, done INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS found(

@@ -1,4 +1,5 @@
-"""A collection with topics and judgments as a retrieval benchmark: rows of corpus, queries and judgments, for BEIR and for Hugging Face."""
+"""A collection with topics and judgments as a retrieval benchmark: rows of corpus, queries and judgments, for BEIR and
+for Hugging Face."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ HIGHEST_GRADE = 3  # larger numbers are codes (system failure, "do not know"), n
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What an export adds to the collection. Task 1 has answers as documents, Task 2 formulas, one for each visual id."""
+    """What an export adds to the collection. Task 1 has answers as documents, Task 2 formulas, one for each visual
+    id."""
 
     task: int = 1
     topics: tuple[Topic, ...] = ()
@@ -26,7 +28,8 @@ class Benchmark:
 
 
 class CorpusRow(NamedTuple):
-    """A document: in Task 1 the answer, titled by its question; in Task 2 the LaTeX of a formula, named by its visual id."""
+    """A document: in Task 1 the answer, titled by its question; in Task 2 the LaTeX of a formula, named by its visual
+    id."""
 
     id: str
     title: str

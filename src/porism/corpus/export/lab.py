@@ -1,4 +1,5 @@
-"""The lab's files, version 3: Posts.V1.3.xml and the other XML files, three folders of 101 formula tables, and the map of visual ids."""
+"""The lab's files, version 3: Posts.V1.3.xml and the other XML files, three folders of 101 formula tables, and the map
+of visual ids."""
 
 from __future__ import annotations
 

@@ -200,7 +200,8 @@ class Slice:
         return MATH_ID.sub(lambda m: f"{m[1]}{m[2] if m[2].isdecimal() else self._numbers.get(m[2], 0)}{m[3]}", text)
 
     def _lines(self, name: str, what: str, make: Callable[[dict[str, Any], int], Iterable[Record]]) -> Iterator[Record]:
-        """Yield the records of a file of JSON lines; a line that cannot be read is dropped, a file without any good line refused."""
+        """Yield the records of a file of JSON lines; a line that cannot be read is dropped, a file without any good
+        line refused."""
         path, good, first = self.path / name, False, None
         with open_bytes(path) as stream:
             lines = LimitedLines(stream)

@@ -19,8 +19,8 @@ SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"
 
 
 class SourceKind(NamedTuple):
-    """A kind of source: its description, its test of a path, and its reader. A plug-in names one; the name of the entry point is the `kind`
-    of the sources that it opens."""
+    """A kind of source: its description, its test of a path, and its reader. A plug-in names one; the name of the entry
+    point is the `kind` of the sources that it opens."""
 
     description: str
     detect: Callable[[Path], bool]
@@ -103,7 +103,8 @@ def _choices() -> str:
 
 
 def _refuse_parent_folder(path: Path, found: str) -> None:
-    """Refuse a folder that itself holds at most documents, but has a dump one level below: whoever names it means the dump."""
+    """Refuse a folder that itself holds at most documents, but has a dump one level below: whoever names it means the
+    dump."""
     below = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
     for folder in below:
         for name in INSIDE:

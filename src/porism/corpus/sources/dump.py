@@ -283,7 +283,8 @@ class SevenZip:
         )
 
     def _read(self, name: str, member: Member, meter: Meter) -> Iterator[Record]:
-        """Unpack one member into a temporary file without a name, which ends with the process however that ends, and read it."""
+        """Unpack one member into a temporary file without a name, which ends with the process however that ends, and
+        read it."""
         with tempfile.TemporaryFile(prefix="porism-") as file:
             if not self._unpack(member, file):
                 raise self._broken(ValueError("the member is missing"), member.name)
@@ -313,7 +314,8 @@ class SevenZip:
 
 
 class _Output:
-    """What py7zr writes a member to: a file, within limits. It is both the factory and the product of py7zr's protocol."""
+    """What py7zr writes a member to: a file, within limits. It is both the factory and the product of py7zr's
+    protocol."""
 
     def __init__(self, file: IO[bytes], expansion: Expansion) -> None:
         self._file = file

@@ -1,6 +1,7 @@
 """Records of a source as they were read: one per row, with the rows that are dropped.
 
-Dropped rows are in the same stream as the others, so that a build that was stopped and continues counts each of them once."""
+Dropped rows are in the same stream as the others, so that a build that was stopped and continues counts each of them
+once."""
 
 from __future__ import annotations
 
@@ -12,14 +13,15 @@ from typing import IO, Literal, Protocol
 
 from porism.corpus.post import FormulaKind, LinkKind, PostKind
 
-# The form of a text: "html" (formulas not found yet), "spans" (HTML in which only official spans are formulas), "text" (a title or
-# comment: no mark-up but dollar signs), "placed" (HTML with formulas in spans with official ids), "placed-text" (text with such spans).
+# The form of a text: "html" (formulas not found yet), "spans" (HTML in which only official spans are formulas), "text"
+# (a title or comment: no mark-up but dollar signs), "placed" (HTML with formulas in spans with official ids),
+# "placed-text" (text with such spans).
 Form = Literal["html", "spans", "text", "placed", "placed-text"]
 TITLE_FORM: dict[str, Form] = {"html": "text", "spans": "spans", "placed": "placed-text"}
 
 
-# Where there are official ids, ids of our own start here: far above the lab's, which have eight digits, so that they never equal an
-# official id, not even one that this part of the lab's collection lacks.
+# Where there are official ids, ids of our own start here: far above the lab's, which have eight digits, so that they
+# never equal an official id, not even one that this part of the lab's collection lacks.
 OWN_IDS = 1_000_000_001
 
 
@@ -236,7 +238,8 @@ class Meter:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A file of a source: its name in the progress bar, its size and age (if either changes, a stopped build starts anew), and its records."""
+    """A file of a source: its name in the progress bar, its size and age (if either changes, a stopped build starts
+    anew), and its records."""
 
     name: str
     size: int

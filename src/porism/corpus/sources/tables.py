@@ -1,4 +1,5 @@
-"""Tables with a header, tab-separated, quoted as csv or not at all, and a table of formulas without posts as a source."""
+"""Tables with a header, tab-separated, quoted as csv or not at all, and a table of formulas without posts as a
+source."""
 
 from __future__ import annotations
 
@@ -64,7 +65,8 @@ def header(path: Path) -> list[str]:
 
 @contextmanager
 def utf8_text(path: str | Path) -> Iterator[IO[str]]:
-    """Open a file to read text. While it is read, report text that is not UTF-8, and rows that are not those of a table."""
+    """Open a file to read text. While it is read, report text that is not UTF-8, and rows that are not those of a
+    table."""
     with open_text(path) as stream:
         try:
             yield stream
@@ -73,7 +75,8 @@ def utf8_text(path: str | Path) -> Iterator[IO[str]]:
 
 
 def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row]:
-    """Yield the rows of a table that must be right as a whole; the first row that cannot be read is an error with its line."""
+    """Yield the rows of a table that must be right as a whole; the first row that cannot be read is an error with its
+    line."""
     for row in rows_of_table(path, needed, quoted=quoted):
         if isinstance(row, Dropped):
             raise PorismError(row.why, where=row.where, fix="correct the row")
@@ -83,7 +86,8 @@ def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[R
 def table_records(
     path: Path, needed: Sequence[str], make: Callable[[Row], Record | None], what: str, *, quoted: bool
 ) -> Iterator[Record]:
-    """Yield the records that `make` makes of rows; one that cannot be read is dropped with the reason, and reading goes on."""
+    """Yield the records that `make` makes of rows; one that cannot be read is dropped with the reason, and reading goes
+    on."""
     for row in rows_of_table(path, needed, quoted=quoted):
         if isinstance(row, Dropped):
             yield Dropped(what, row.why, row.where)
@@ -131,7 +135,8 @@ def _shape(cells: list[str], width: int) -> str:
 
 
 class LimitedLines:
-    """The lines of a file as text. `number` is the line that was read last, `fault` what was wrong with it since it was last cleared."""
+    """The lines of a file as text. `number` is the line that was read last, `fault` what was wrong with it since it was
+    last cleared."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream

@@ -1,8 +1,9 @@
 """Rows of a dump's XML: `<row .../>` elements with all data in attributes, streamed, with their lines.
 
-The parser is expat, which needs little memory. A document type, which could bring entity bombs and external entities, is refused before
-anything is expanded. A row that is not well-formed or too large is reported, and reading goes on with the next one: in XML a `<` cannot be
-part of an attribute, so that `<row` always starts a row. A file that ends early is refused as a whole."""
+The parser is expat, which needs little memory. A document type, which could bring entity bombs and external entities,
+is refused before anything is expanded. A row that is not well-formed or too large is reported, and reading goes on with
+the next one: in XML a `<` cannot be part of an attribute, so that `<row` always starts a row. A file that ends early is
+refused as a whole."""
 
 from __future__ import annotations
 
@@ -107,7 +108,8 @@ class _Reader:
     def feed(self, block: bytes) -> Iterator[XmlRow | BadRow]:
         """Parse a block and yield its rows.
 
-        What follows a bad row is parsed in small pieces at first: otherwise a block of many bad rows would be parsed again for each of them."""
+        What follows a bad row is parsed in small pieces at first: otherwise a block of many bad rows would be parsed
+        again for each of them."""
         at, size = 0, BLOCK
         while at < len(block):
             piece = block[at : at + size]

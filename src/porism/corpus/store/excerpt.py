@@ -1,4 +1,5 @@
-"""An excerpt of a collection: all rows of some threads, visual ids or expressions, as a value that a worker without the files gets."""
+"""An excerpt of a collection: all rows of some threads, visual ids or expressions, as a value that a worker without the
+files gets."""
 
 from __future__ import annotations
 

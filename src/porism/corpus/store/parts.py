@@ -1,7 +1,8 @@
 """The stores of a collection: one SQLite file, or several parts of which later ones replace threads of earlier ones.
 
-A part never changes. It names, in its table `removed`, the posts of earlier parts that it replaces or deletes; a thread is always in one
-part as a whole. Queries run on every part, without the removed posts, and the results are merged in the order of ids."""
+A part never changes. It names, in its table `removed`, the posts of earlier parts that it replaces or deletes; a thread
+is always in one part as a whole. Queries run on every part, without the removed posts, and the results are merged in
+the order of ids."""
 
 from __future__ import annotations
 
@@ -115,7 +116,8 @@ class Parts:
         return heapq.merge(*(one.rows(query, values) for one in self.stores), key=lambda row: row[0])
 
     def newest_rows(self, query: str, values: Sequence[object] = ()) -> Iterator[Any]:
-        """Yield the rows of a query that is ordered by an id, its first column; of rows with one id that of the newest part."""
+        """Yield the rows of a query that is ordered by an id, its first column; of rows with one id that of the newest
+        part."""
         last = None
         newest_first = (one.rows(query, values) for one in reversed(self.stores))
         for row in heapq.merge(
@@ -126,7 +128,8 @@ class Parts:
             last = row[0]
 
     def most_common_visuals(self, number: int) -> list[Visual]:
-        """Return the visual ids with most formulas. A later part has the present counts of all visual ids that it changed."""
+        """Return the visual ids with most formulas. A later part has the present counts of all visual ids that it
+        changed."""
         found: dict[int, Visual] = {}
         for store in reversed(self.stores[1:]):
             found = {row[0]: Visual(*row) for row in store.rows("SELECT * FROM visuals")} | found

@@ -36,8 +36,8 @@ from porism.text.markup import decode_latex
 
 @report_unreadable("give the lab's XML or a table with the header topic, latex or topic, title")
 def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | None = None) -> list[Topic]:
-    """Read the topics of a file in its order. `formulas` are the year's formula tables: the rows of the LaTeX table win over the text, those of
-    the MathML tables (Presentation `slt`, Content `opt`) are added to the formulas."""
+    """Read the topics of a file in its order. `formulas` are the year's formula tables: the rows of the LaTeX table win
+    over the text, those of the MathML tables (Presentation `slt`, Content `opt`) are added to the formulas."""
     with utf8_text(path) as stream:
         text = stream.read()
     tables = [formulas] if isinstance(formulas, (str, Path)) else list(formulas or ())
@@ -125,7 +125,8 @@ def name_formulas(
 
 
 def give_ids(field: list[Piece], free: list[FormulaRow]) -> list[Piece]:
-    """Give formulas without id that of an unused row with the same LaTeX; then, if as many are left on both sides, in order."""
+    """Give formulas without id that of an unused row with the same LaTeX; then, if as many are left on both sides, in
+    order."""
     left = list(free)
     named = list(field)
     for place, part in enumerate(named):
@@ -148,7 +149,8 @@ def squeeze(latex: str) -> str:
 
 
 def read_table(text: str, where: str) -> list[Topic]:
-    """Read topics from a tab-separated table whose header has `topic` and `latex` or `title` (and optionally question and tags)."""
+    """Read topics from a tab-separated table whose header has `topic` and `latex` or `title` (and optionally question
+    and tags)."""
     lines = lines_of(text)
     header = lines[0].split("\t") if lines else []
     if "topic" not in header or not {"latex", "title"} & set(header):

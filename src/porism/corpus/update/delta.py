@@ -1,4 +1,5 @@
-"""Write the next part of a collection: the threads that change, as a whole, and the posts of earlier parts that they replace."""
+"""Write the next part of a collection: the threads that change, as a whole, and the posts of earlier parts that they
+replace."""
 
 from __future__ import annotations
 
@@ -33,8 +34,9 @@ FIRST_LIVE = "SELECT id, post_id, expression_id FROM formulas WHERE visual_id = 
 
 @dataclass
 class Delta:
-    """What a new part changes: threads that it holds, threads of earlier parts that it replaces or deletes, visual ids that are new (or have
-    another representative), visual ids that are gone (or have one), its first new expression, and changes that could not be made."""
+    """What a new part changes: threads that it holds, threads of earlier parts that it replaces or deletes, visual ids
+    that are new (or have another representative), visual ids that are gone (or have one), its first new expression, and
+    changes that could not be made."""
 
     threads: list[int] = field(default_factory=list)
     replaced: list[int] = field(default_factory=list)
@@ -247,7 +249,8 @@ class DeltaWriter:
         return len(self._changes.users) - len(known)
 
     def _write_tags(self, store: sqlite3.Connection) -> int:
-        """Write by how much the number of questions of each tag changes; return by how many the number of tags grows."""
+        """Write by how much the number of questions of each tag changes; return by how many the number of tags
+        grows."""
         change: Counter[str] = Counter()
         for threads, sign in ((self._old, -1), (self._new, 1)):
             for rows in threads.values():
@@ -271,7 +274,8 @@ def with_remarks(ledger: Sequence[dict[str, Any]], remarks: Sequence[Dropped]) -
 
 
 def write_collection_manifest(before: Collection, parts: Sequence[Path], folder: Path, changed: dict[str, Any]) -> None:
-    """Write into the folder of one of them the manifest of a collection of these parts: that of the collection `before`, with changes."""
+    """Write into the folder of one of them the manifest of a collection of these parts: that of the collection
+    `before`, with changes."""
     known = {(before.path / name).resolve(): checksum for name, checksum in before.files.items()}
     files, names = {}, []
     for part in parts:

@@ -1,4 +1,5 @@
-"""Merge parts of a collection into one: rows are copied, ids stay. A merge of all parts is a collection in one file again."""
+"""Merge parts of a collection into one: rows are copied, ids stay. A merge of all parts is a collection in one file
+again."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
 
 
 def write_generation(present: Collection, parts: Sequence[Path], folder: Path, merged_digest: str = "") -> None:
-    """Write the manifest of a collection of these parts into the folder of one of them. The rows are those of the present collection.
+    """Write the manifest of a collection of these parts into the folder of one of them. The rows are those of the
+    present collection.
 
     `merged_digest` is the digest of all rows, if all parts were merged; parts that came later are added to it."""
     content = present.digest

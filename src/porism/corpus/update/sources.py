@@ -1,7 +1,7 @@
 """Changes that bring a collection to the state of a source: a newer dump, or a changed folder.
 
-Posts have the ids of their dump. Documents have stable ids by path: a document that is known keeps the ids of its sections, in order, and new
-sections get new ids. What the source no longer has is deleted."""
+Posts have the ids of their dump. Documents have stable ids by path: a document that is known keeps the ids of its
+sections, in order, and new sections get new ids. What the source no longer has is deleted."""
 
 from __future__ import annotations
 
@@ -36,7 +36,8 @@ SHIFTED = ("id", "post_id", "other_id", "parent_id", "accepted_id", "owner_id")
 
 
 class ComparedSource(NamedTuple):
-    """The changes that bring a collection to the state of a source, the name of the source there, and what of it is left out."""
+    """The changes that bring a collection to the state of a source, the name of the source there, and what of it is
+    left out."""
 
     changes: Changes
     name: str
@@ -183,7 +184,8 @@ class SourceComparison:
 
 
 def _known_name(collection: Collection, source: Source) -> str:
-    """Return the name by which a collection knows a source. A dump in a folder with another name is a newer state of the only dump."""
+    """Return the name by which a collection knows a source. A dump in a folder with another name is a newer state of
+    the only dump."""
     own = source.path.resolve().name
     known = [one["name"] for one in collection.manifest["sources"] if one["kind"] == source.kind]
     return own if source.kind == "folder" or own in known or len(known) != 1 else str(known[0])

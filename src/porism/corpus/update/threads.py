@@ -1,6 +1,7 @@
 """Threads before and after a change: their rows, and how changes are applied to them.
 
-Fields that stay the same keep the ids of their formulas. New fields are segmented as a build segments them, and numbered in the same order."""
+Fields that stay the same keep the ids of their formulas. New fields are segmented as a build segments them, and
+numbered in the same order."""
 
 from __future__ import annotations
 
@@ -194,7 +195,8 @@ class ThreadEditor:
                 yield Dropped("posts", "an answer whose question is left out", str(answer.id))
 
     def apply(self, question: int, old: ThreadRows) -> ThreadRows:
-        """Return the thread after the changes; empty if it has no question then. Raise SlowChange for one that must be left out."""
+        """Return the thread after the changes; empty if it has no question then. Raise SlowChange for one that must be
+        left out."""
         new = ThreadRows()
         formulas: defaultdict[_Field, list[FoundFormula]] = defaultdict(list)
         for one in old.formulas:
@@ -275,7 +277,8 @@ class ThreadEditor:
         formulas: dict[_Field, list[FoundFormula]],
         new: ThreadRows,
     ) -> str:
-        """Return the stored form of a field and add its formulas to the thread; those of an unchanged field stay as they are."""
+        """Return the stored form of a field and add its formulas to the thread; those of an unchanged field stay as
+        they are."""
         found = make_field_of_any_text(text, form, self._compat)
         if before is not None and same_text(found.text, Text(before)):
             new.formulas += formulas.get(place, [])

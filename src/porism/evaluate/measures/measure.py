@@ -1,7 +1,7 @@
 """Measures as values that print as themselves: `nDCG'`, `P'@10`, `MAP'(rel=1)`, `judged@10`, `SetF(beta=0.5)`.
 
-They are those of ir_measures. A few have the names that the lab gives them, and each has a prime form. Where ir_measures counts every grade from 1 up
-as relevant, a measure without `rel=` counts grades from 2 up, as the lab does.
+They are those of ir_measures. A few have the names that the lab gives them, and each has a prime form. Where
+ir_measures counts every grade from 1 up as relevant, a measure without `rel=` counts grades from 2 up, as the lab does.
 """
 
 from __future__ import annotations

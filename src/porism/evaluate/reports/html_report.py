@@ -68,7 +68,8 @@ def write_report(
     infos: Mapping[str, TopicInfo] | None = None,
     seed: int = 2022,
 ) -> None:
-    """Write the report. Sections that need several runs, several teams or topic information are left out without them."""
+    """Write the report. Sections that need several runs, several teams or topic information are left out without
+    them."""
     import jinja2
 
     source = files("porism.evaluate.reports").joinpath("report.html").read_text(encoding="utf-8")

@@ -17,7 +17,8 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns and rows. `name` is the key of the table in JSON; `notes` are printed in every format except tsv; `marked` rows are highlighted."""
+    """Columns and rows. `name` is the key of the table in JSON; `notes` are printed in every format except tsv;
+    `marked` rows are highlighted."""
 
     name: str
     columns: tuple[str, ...]
@@ -66,7 +67,8 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?%?")
 
 
 def spreadsheet_cell(text: str) -> str:
-    """Return text for a table that people open in a spreadsheet: what would be computed gets an apostrophe. Numbers stay.
+    """Return text for a table that people open in a spreadsheet: what would be computed gets an apostrophe. Numbers
+    stay.
 
     Files that programs exchange (runs, qrels, topics) have exact cells instead.
 

@@ -139,7 +139,8 @@ def _correlation_table(name: str, of: str, columns: Mapping[str, Sequence[float]
 def published_tables(experiment: Experiment, anyway: bool = False) -> list[Table]:
     """The runs among the published ones: a table per edition of the topics.
 
-    Judgments that are not the official ones are refused, or (`anyway`) each table says that its scores are not comparable.
+    Judgments that are not the official ones are refused, or (`anyway`) each table says that its scores are not
+    comparable.
     """
     measures = parse_all(MEASURES)
     years = sorted({year_of(topic) for topic in experiment.qrels})

@@ -45,7 +45,8 @@ class CollectionLookup:
         return self._formulas(sorted(set(ids)))
 
     def _formulas(self, ids: Sequence[int]) -> dict[int, Formula]:
-        """A batch refuses an unknown formula: its halves are then read, and so on, until only the unknown ones are left out."""
+        """A batch refuses an unknown formula: its halves are then read, and so on, until only the unknown ones are left
+        out."""
         try:
             return self.content.formulas_by_id(ids)
         except PorismError:

@@ -74,7 +74,8 @@ def fix_file(
 
 
 def clean_run(checked: CheckedRun) -> Run:
-    """Return the run without its invalid hits, ordered by score, then rank. Writing it numbers ranks and breaks ties."""
+    """Return the run without its invalid hits, ordered by score, then rank. Writing it numbers ranks and breaks
+    ties."""
     lines = checked.lines
     if lines.kind == "task3":
         return answer_run(lines)

@@ -17,9 +17,11 @@ BATCH = 20_000  # formulas that are looked up together
 
 
 def to_visual_ids(run: Run, visual: Mapping[str, str], limit: int = LIMIT) -> Run:
-    """Return a Task 2 run of visual ids, each at the best rank of its formulas; equal scores keep the order of the file.
+    """Return a Task 2 run of visual ids, each at the best rank of its formulas; equal scores keep the order of the
+    file.
 
-    A hit whose post is `-` is a visual id already. Formulas that the map lacks are left out, but at least one must be known.
+    A hit whose post is `-` is a visual id already. Formulas that the map lacks are left out, but at least one must be
+    known.
     """
     known = 0
     mapped: dict[str, Ranking] = {}
@@ -44,8 +46,8 @@ def to_visual_ids(run: Run, visual: Mapping[str, str], limit: int = LIMIT) -> Ru
 
 @report_unreadable("write a header that names id and visual_id")
 def read_visual_map(path: str | Path) -> dict[str, str]:
-    """Read a table that maps formula ids to visual ids: with a header that names `id` (or `formula_id`) and `visual_id`,
-    or two columns without header."""
+    """Read a table that maps formula ids to visual ids: with a header that names `id` (or `formula_id`) and
+    `visual_id`, or two columns without header."""
     with open_text(path) as stream:
         first = stream.readline().rstrip("\n").split("\t")
         named = {name.strip().lower(): place for place, name in enumerate(first)}
@@ -64,7 +66,8 @@ def read_visual_map(path: str | Path) -> dict[str, str]:
 def find_visual_ids(
     runs: Sequence[str | Path], collection: str | Path | None, table: str | Path | None, qrels: Qrels
 ) -> dict[str, str] | None:
-    """Return the visual ids of all formulas in these runs and qrels, from a table or a collection; None without either."""
+    """Return the visual ids of all formulas in these runs and qrels, from a table or a collection; None without
+    either."""
     if table is not None:
         return read_visual_map(table)
     if collection is None:

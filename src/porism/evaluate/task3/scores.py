@@ -1,4 +1,5 @@
-"""Scores of Task 3 runs, which give one answer per topic: AR, P@1, the assessors' flags, and the references to compare with."""
+"""Scores of Task 3 runs, which give one answer per topic: AR, P@1, the assessors' flags, and the references to compare
+with."""
 
 from __future__ import annotations
 
@@ -202,7 +203,8 @@ def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep
 
 
 def task1_references(runs: Iterable[Run], qrels: Qrels, bodies: Mapping[str, str]) -> list[Reference]:
-    """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short enough; `bodies` holds the HTML of posts."""
+    """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short enough; `bodies` holds the HTML
+    of posts."""
     sources: dict[tuple[str, str], set[str]] = {}
     for run in runs:
         for topic, ranking in run.rankings.items():
@@ -250,7 +252,8 @@ class TextMeasures:
 def answer_table(
     qrels: Qrels, answers: AnswerMap, runs: Sequence[Run] = (), texts: TextMeasures | None = None
 ) -> Table:
-    """Return AR and P@1 of the runs, or of all runs of the map; with the runs' texts also LO (or LO-w) and CS; with flags MG and UI."""
+    """Return AR and P@1 of the runs, or of all runs of the map; with the runs' texts also LO (or LO-w) and CS; with
+    flags MG and UI."""
     texts = texts or TextMeasures()
     names = [run.name for run in runs] or list(answers)
     for name in names:

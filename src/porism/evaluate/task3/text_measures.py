@@ -1,4 +1,5 @@
-"""Compare an answer with its best reference: lexical overlap (LO, F1 of tokens) and contextual similarity (CS, BERTScore F1)."""
+"""Compare an answer with its best reference: lexical overlap (LO, F1 of tokens) and contextual similarity (CS,
+BERTScore F1)."""
 
 from __future__ import annotations
 
@@ -29,7 +30,8 @@ LONGEST_REFERENCE = 1200
 class Tokenizer:
     """A function that splits text into tokens; `measure` names the resulting measure, LO, LO-local or LO-w.
 
-    The lab's program drops the character before each dollar sign, so LO must drop it too (`keep` is False); LO-w keeps it.
+    The lab's program drops the character before each dollar sign, so LO must drop it too (`keep` is False); LO-w keeps
+    it.
     """
 
     measure: str
@@ -46,7 +48,8 @@ OWN = Tokenizer("LO-w", tokenize)
 
 
 def local_tokenizer(directory: str | Path) -> Tokenizer:
-    """Load the tokenizer of a local copy of witiko/mathberta, which gives LO, or of another model, which gives LO-local."""
+    """Load the tokenizer of a local copy of witiko/mathberta, which gives LO, or of another model, which gives
+    LO-local."""
     path = model_folder(directory) / "tokenizer.json"
     if not path.is_file():
         raise PorismError(
@@ -128,7 +131,8 @@ def token_f1(answer: Iterable[str], reference: Iterable[str], bag: bool = False)
 def overlap(
     answers: Mapping[str, str], references: Mapping[str, Sequence[str]], tokenizer: Tokenizer = OWN, bag: bool = False
 ) -> dict[str, float]:
-    """Return the overlap of each answer with its best reference, both with marked formulas. Topics without reference are left out."""
+    """Return the overlap of each answer with its best reference, both with marked formulas. Topics without reference
+    are left out."""
     values = {}
     for topic, text in answers.items():
         tokens = [tokenizer.tokens(reference) for reference in references.get(topic, ()) if reference]

@@ -1,8 +1,8 @@
 """Canonical forms: one tree for all spellings that mean the same, at four levels.
 
-`written` is the operator tree itself. `normalised` applies the rules of `rules.tsv`. `commutative` also sorts the operands of commutative
-operators. `renamed` also numbers the variables by first occurrence (`V!v1`, `V!v2`, ...); it sorts operands without regard to names, so
-that `a²+b²=c²` and `y²+x²=z²` have one tree."""
+`written` is the operator tree itself. `normalised` applies the rules of `rules.tsv`. `commutative` also sorts the
+operands of commutative operators. `renamed` also numbers the variables by first occurrence (`V!v1`, `V!v2`, ...); it
+sorts operands without regard to names, so that `a²+b²=c²` and `y²+x²=z²` have one tree."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from porism.hashing import combine
 Level = Literal["written", "normalised", "commutative", "renamed"]
 LEVELS: tuple[Level, ...] = ("written", "normalised", "commutative", "renamed")
 
-# Bounds for very symmetric formulas: how often exchangeable variables are separated, and how many node visits that may take in all.
-# Beyond them, variables are numbered in order of occurrence.
+# Bounds for very symmetric formulas: how often exchangeable variables are separated, and how many node visits that may
+# take in all. Beyond them, variables are numbered in order of occurrence.
 _MAX_SPLITS = 32
 _MAX_VISITS = 400_000
 _ROUNDS = 4
@@ -29,7 +29,8 @@ _ROUNDS = 4
 class Canonical:
     """A canonical tree.
 
-    `names` maps each variable to its new name at level `renamed`. `flags` names the ambiguous rules that were applied."""
+    `names` maps each variable to its new name at level `renamed`. `flags` names the ambiguous rules that were
+    applied."""
 
     tree: Node
     names: dict[str, str] = field(default_factory=dict)
@@ -70,7 +71,8 @@ def _ordered(root: HashedNode, hashes: dict[int, bytes], names: dict[str, str]) 
 
 
 def _sorted(node: HashedNode, hashes: dict[int, bytes]) -> Sequence[HashedNode]:
-    """Return the operands of a node, those of commutative operators sorted without regard to names: by label, then by hash."""
+    """Return the operands of a node, those of commutative operators sorted without regard to names: by label, then by
+    hash."""
     operands = node.operands
     if len(operands) < 2 or not label_of(node.label).commutative:
         return operands
@@ -80,9 +82,9 @@ def _sorted(node: HashedNode, hashes: dict[int, bytes]) -> Sequence[HashedNode]:
 def _colours(root: HashedNode) -> dict[str, bytes]:
     """Return a colour for each variable that does not depend on its name: where it occurs, and among which others.
 
-    This is colour refinement (Weisfeiler and Leman): colours are refined as long as more of them differ. Of variables that still share a
-    colour, the first to occur gets one of its own and the refinement goes on. When that separates no others, the variables are
-    exchangeable and get colours in order of occurrence."""
+    This is colour refinement (Weisfeiler and Leman): colours are refined as long as more of them differ. Of variables
+    that still share a colour, the first to occur gets one of its own and the refinement goes on. When that separates no
+    others, the variables are exchangeable and get colours in order of occurrence."""
     colours = dict(root.variables)
     for _ in range(min(_MAX_SPLITS, max(2, _MAX_VISITS // (8 * len(_breadth_first_hashed(root)))))):
         colours = _refine(root, colours)
@@ -131,7 +133,8 @@ def _first_shared(root: HashedNode, hashes: dict[int, bytes], colours: dict[str,
 
 
 class _Coloured(NamedTuple):
-    """Hashes in which a variable counts by its colour: of every node (by its id), and of the surroundings of each variable."""
+    """Hashes in which a variable counts by its colour: of every node (by its id), and of the surroundings of each
+    variable."""
 
     hashes: dict[int, bytes]
     positions: dict[str, list[bytes]]

@@ -1,9 +1,10 @@
 """Operator nodes that carry 64-bit hashes of their sub-expression, so that two sub-expressions are compared by 8 bytes.
 
-A hash is made of the hash of the label and those of the operands, so a tree is hashed in one pass from the leaves to the root. There is a
-hash for each canonical level: `normalised` respects the order of operands; `commutative` ignores it where the operator is commutative;
-`shape` is `commutative` with every variable blank. Equality up to renaming needs one thing more: `variables` has for each variable a hash
-of all positions where it occurs, whatever the variables are called (compare hashing modulo alpha-equivalence, Maziarz et al., PLDI 2021)."""
+A hash is made of the hash of the label and those of the operands, so a tree is hashed in one pass from the leaves to
+the root. There is a hash for each canonical level: `normalised` respects the order of operands; `commutative` ignores
+it where the operator is commutative; `shape` is `commutative` with every variable blank. Equality up to renaming needs
+one thing more: `variables` has for each variable a hash of all positions where it occurs, whatever the variables are
+called (compare hashing modulo alpha-equivalence, Maziarz et al., PLDI 2021)."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from porism.hashing import combine, digest64
 # Commutative functions; labels of commutative operators begin with `U!`, those of sets with `M!S-`.
 _COMMUTATIVE = frozenset(("F!gcd", "F!lcm", "F!max", "F!min"))
 _MAX_LABELS = 100_000
-# Characters of the labels of an operand that decide its place among others; operands that agree in them are sorted by hash.
+# Characters of the labels of an operand that decide its place among others; operands that agree in them are sorted by
+# hash.
 _TAIL = 64
 
 
@@ -87,8 +89,9 @@ class HashedNode:
     def ordered(self) -> Sequence[HashedNode]:
         """Return the operands in the order of level `commutative`.
 
-        They are sorted by their labels from the last leaf back to the root. In this order `x`, `3x` and `sin x` are neighbours: a coefficient
-        or function before an operand seldom changes its place, so similar formulas have their operands in a similar order."""
+        They are sorted by their labels from the last leaf back to the root. In this order `x`, `3x` and `sin x` are
+        neighbours: a coefficient or function before an operand seldom changes its place, so similar formulas have their
+        operands in a similar order."""
         if self._ordered is None:
             _sort_operands(self)
         return self.operands if self._ordered is None else self._ordered
@@ -169,7 +172,8 @@ def index_bytes(index: int) -> bytes:
 
 
 def _variables(label: Label, operands: Sequence[HashedNode]) -> dict[str, bytes]:
-    """Return for each variable the hash of its positions: the positions inside each operand, and where that operand is."""
+    """Return for each variable the hash of its positions: the positions inside each operand, and where that operand
+    is."""
     own = label.hash
     positions: dict[str, list[bytes]] = {}
     at = 0

@@ -24,7 +24,8 @@ class Rule(NamedTuple):
 
 
 Places = tuple[int, ...]
-# Takes label, operands, places and the list of flags; returns a node in normal form, or None when the rule does not apply.
+# Takes label, operands, places and the list of flags; returns a node in normal form, or None when the rule does not
+# apply.
 Rewrite = Callable[[str, list[HashedNode], Places, list[str]], HashedNode | None]
 Pattern = tuple[str, list["Pattern"]]
 

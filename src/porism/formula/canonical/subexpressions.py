@@ -28,7 +28,8 @@ _MAX_KNOWN = 40_000
 
 
 def subexpressions(tree: Node) -> list[SubExpression]:
-    """Return every sub-expression of an operator tree, breadth first. Formulas share the normal forms, which have no places."""
+    """Return every sub-expression of an operator tree, breadth first. Formulas share the normal forms, which have no
+    places."""
     order = [tree]
     for node in order:
         if node.children:

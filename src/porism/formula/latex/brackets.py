@@ -1,9 +1,10 @@
 """Protect the converter from nested brackets, which can cost it exponential time.
 
-math-core searches the partner of every opening bracket and starts again when there is none, which doubles its work with each unclosed
-bracket: with thirty of them it never ends. `\\bigl` makes an opening bracket of any sign. It does not search in a group with other content, so `(` becomes `{({}}` where too many are
-unclosed. The result looks the same. Closed brackets can cost as much when they are nested, and a closing one that is the argument of a
-command (`\\norm)`) closes nothing, so only a text with few opening brackets (`has_few_brackets`) is cheap for sure."""
+math-core searches the partner of every opening bracket and starts again when there is none, which doubles its work with
+each unclosed bracket: with thirty of them it never ends. `\\bigl` makes an opening bracket of any sign. It does not
+search in a group with other content, so `(` becomes `{({}}` where too many are unclosed. The result looks the same.
+Closed brackets can cost as much when they are nested, and a closing one that is the argument of a command (`\\norm)`)
+closes nothing, so only a text with few opening brackets (`has_few_brackets`) is cheap for sure."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ def _openers() -> list[str]:
 
 
 def _closing(command: str) -> str:
-    """Return the command that closes a bracket: `\\rangle` of `\\langle`, `\\rrbracket` of `\\llbracket`, `\\urcorner` of `\\ulcorner`."""
+    """Return the command that closes a bracket: `\\rangle` of `\\langle`, `\\rrbracket` of `\\llbracket`, `\\urcorner`
+    of `\\ulcorner`."""
     if "corner" in command:
         return command[:2] + "r" + command[3:]
     letters = len(command[1:]) - len(command[1:].lstrip("l"))
@@ -58,7 +60,8 @@ _BARE = re.compile(r"^\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
 
 
 def protect_brackets(latex: str) -> str:
-    """Return the text with its unclosed opening brackets protected when there are many; nearly all texts stay as they are."""
+    """Return the text with its unclosed opening brackets protected when there are many; nearly all texts stay as they
+    are."""
     if _has_few(latex, MAX_UNCLOSED):
         return latex
     unclosed = _unclosed(latex)
@@ -70,7 +73,8 @@ def protect_brackets(latex: str) -> str:
 
 
 def has_few_brackets(latex: str) -> bool:
-    """Return whether there are so few opening brackets that the converter takes time in proportion to the length, wherever they close."""
+    """Return whether there are so few opening brackets that the converter takes time in proportion to the length,
+    wherever they close."""
     return _has_few(latex, MAX_BRACKETS)
 
 

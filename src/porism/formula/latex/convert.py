@@ -1,7 +1,8 @@
-"""Convert LaTeX to Presentation MathML with a library: math-core, else latex2mathml, else not at all (the formula becomes opaque).
+"""Convert LaTeX to Presentation MathML with a library: math-core, else latex2mathml, else not at all (the formula
+becomes opaque).
 
-Most formulas convert at once. Some need preparation first. A formula that math-core refuses is repaired and tried again, then tried with
-unknown commands kept as names, then given to latex2mathml."""
+Most formulas convert at once. Some need preparation first. A formula that math-core refuses is repaired and tried
+again, then tried with unknown commands kept as names, then given to latex2mathml."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ def command_mathml(latex: str) -> str:
 
 
 def _math_core(latex: str, lenient: bool = False) -> str:
-    """Convert with math-core: here if that takes little time for sure, else in a process that can be killed. Raise what it raises."""
+    """Convert with math-core: here if that takes little time for sure, else in a process that can be killed. Raise what
+    it raises."""
     latex = protect_brackets(latex)
     if len(latex) <= LONG and has_few_brackets(latex):
         mathml: str = math_core(lenient)(latex, displaystyle=False)

@@ -18,7 +18,8 @@ class Edit(NamedTuple):
 
 
 class EditableLatex:
-    """The text after the repairs so far, their names, and the problems found, which have positions in the user's text."""
+    """The text after the repairs so far, their names, and the problems found, which have positions in the user's
+    text."""
 
     __slots__ = ("length", "positions", "problems", "repairs", "text")
 
@@ -34,7 +35,8 @@ class EditableLatex:
         self.apply((Edit(start, end, new),))
 
     def apply(self, edits: Iterable[Edit]) -> None:
-        """Make edits, whose positions are those before the first of them: in order, none inside another. Takes one pass."""
+        """Make edits, whose positions are those before the first of them: in order, none inside another. Takes one
+        pass."""
         parts: list[str] = []
         positions: list[int] = []
         last = 0

@@ -1,7 +1,7 @@
 """Convert a formula in another process, which ends when it takes too long.
 
-The converters are libraries: math-core holds the interpreter's lock while it works. A few converter processes take the formulas that may cost
-too much. They start when they are first needed and end with the process that uses them."""
+The converters are libraries: math-core holds the interpreter's lock while it works. A few converter processes take the
+formulas that may cost too much. They start when they are first needed and end with the process that uses them."""
 
 from __future__ import annotations
 
@@ -19,7 +19,8 @@ MEMORY_BYTES = 2**30
 
 
 class Task(NamedTuple):
-    """A formula to convert, and the converter: `math-core` (with unknown commands as names if `lenient`) or `latex2mathml`."""
+    """A formula to convert, and the converter: `math-core` (with unknown commands as names if `lenient`) or
+    `latex2mathml`."""
 
     converter: str
     latex: str

@@ -42,9 +42,11 @@ Macros = dict[str, Macro]
 
 
 class Budget:
-    """How many characters macros may still write into a text of some length, and how many of its formulas they would not fit into.
+    """How many characters macros may still write into a text of some length, and how many of its formulas they would
+    not fit into.
 
-    All formulas of a field, of a document or of a page share one, so that macros make no text more than a few times as long as it is."""
+    All formulas of a field, of a document or of a page share one, so that macros make no text more than a few times as
+    long as it is."""
 
     __slots__ = ("left", "refused")
 
@@ -74,7 +76,8 @@ def definitions(text: str) -> Macros:
 def expand_macros(source: EditableLatex, macros: Macros | None = None, budget: Budget | None = None) -> bool:
     """Remove the definitions from a formula, and expand their macros and the given ones.
 
-    Return False if the budget (of its own without another one) ended before all were expanded: the rest stays as it is."""
+    Return False if the budget (of its own without another one) ended before all were expanded: the rest stays as it
+    is."""
     known = dict(macros or {})
     removed: list[Edit] = []
     at = 0
@@ -117,7 +120,8 @@ def _expand(source: EditableLatex, known: Macros, budget: Budget) -> bool:
 
 
 class _Expansion:
-    """A formula whose macros are expanded from the left: what is done, and the rest, which is what a macro wrote and what follows it."""
+    """A formula whose macros are expanded from the left: what is done, and the rest, which is what a macro wrote and
+    what follows it."""
 
     def __init__(self, source: EditableLatex) -> None:
         self.rest = source.text

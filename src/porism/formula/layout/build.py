@@ -1,12 +1,13 @@
 """Build the symbol layout tree of clean MathML, the same tree whatever converter wrote the MathML.
 
-A row is a chain over the edge `n`. Converters nest `mrow` in different ways, so rows are flattened and brackets matched here (`fences`); a
-script on a closing bracket belongs to the whole bracket group. Labels are those of Tangent-S (`labels`):
+A row is a chain over the edge `n`. Converters nest `mrow` in different ways, so rows are flattened and brackets matched
+here (`fences`); a script on a closing bracket belongs to the whole bracket group. Labels are those of Tangent-S
+(`labels`):
 
 - `O!divide` with `o` and `u`; `O!binom` the same without a line; `O!root` with `w` and perhaps `c` (the index);
 - `M!` + fences + rows + `x` + columns: a bracket group (`M!()1x2`, elements split at commas, each comma at the end of its element), a
-  table (`M!2x2`, `M!()2x2`, `M!{2x2` for cases), or `M!1x1` around a base of several symbols; the first element is attached by `w`, each
-  of the others by `e` to the one before;
+  table (`M!2x2`, `M!()2x2`, `M!{2x2` for cases), or `M!1x1` around a base of several symbols; the first element is
+  attached by `w`, each of the others by `e` to the one before;
 - scripts on a symbol are `a` and `b`, on an operator `o` and `u`, in front `c` and `d`; accents and braces are `o` and `u`;
 - `O!` + notation for a box or a strike, `W!` for nothing (an empty cell or base), `E!` for what could not be parsed.
 
@@ -101,7 +102,8 @@ def layout_tree(mathml: str) -> Node:
 
 
 class _Piece:
-    """A tag and the text after it, up to the next tag: its kind, the name and the attributes of the element, and the labels of a token."""
+    """A tag and the text after it, up to the next tag: its kind, the name and the attributes of the element, and the
+    labels of a token."""
 
     __slots__ = ("attributes", "ends_token", "has_arguments", "kind", "labels", "name")
 
@@ -244,7 +246,8 @@ def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
     return finish
 
 
-# A script on one of these belongs to it alone, even when a converter wraps what precedes it (`\left. x \right|_0`, `n!^2`).
+# A script on one of these belongs to it alone, even when a converter wraps what precedes it (`\left. x \right|_0`,
+# `n!^2`).
 _POSTFIX = BARS | {"∣", "!"}
 
 

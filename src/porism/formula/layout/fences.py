@@ -109,7 +109,8 @@ def _expects_operand(node: Node) -> bool:
 
 
 def _pairs_up(row: list[Node], at: int) -> bool:
-    """Check that the bars from here to the end of the bracket come in pairs (`2|x|`), so that a bar after a value opens."""
+    """Check that the bars from here to the end of the bracket come in pairs (`2|x|`), so that a bar after a value
+    opens."""
     label, count, depth = row[at].label, 0, 0
     for node in row[at:]:
         if node.label in OPENING:

@@ -18,7 +18,8 @@ _TRIPLES = {".": "V!…", "⋅": "V!⋯"}
 
 
 def join_neighbours(row: list[Node]) -> list[Node]:
-    """Join dots to an ellipsis, primes, `:=`, a point with its decimals; turn scripts on an empty base into pre-scripts."""
+    """Join dots to an ellipsis, primes, `:=`, a point with its decimals; turn scripts on an empty base into
+    pre-scripts."""
     out: list[Node] = []
     for node in _join_primes(row):
         label = node.label
@@ -55,7 +56,8 @@ def join_neighbours(row: list[Node]) -> list[Node]:
 
 
 def _entity(out: list[Node], last: Node) -> bool:
-    """Join an HTML entity that was escaped once too often and set symbol by symbol (`&`, `l`, `t`, `;`) to its character."""
+    """Join an HTML entity that was escaped once too often and set symbol by symbol (`&`, `l`, `t`, `;`) to its
+    character."""
     for at in range(len(out) - 1, max(len(out) - 8, -1), -1):
         if out[at].label == "&":
             break

@@ -1,12 +1,12 @@
 """Labels of layout nodes from the text of MathML tokens.
 
-A label describes how a token looks, whatever converter wrote it. Converters choose `mi`, `mo` and `mn` differently, so the type comes
-from the characters: `V!x` is a letter, a name or a symbol for a value, `N!12` a number, `T!if` text, `?x` a wildcard; an operator or mark
-has no type.
+A label describes how a token looks, whatever converter wrote it. Converters choose `mi`, `mo` and `mn` differently, so
+the type comes from the characters: `V!x` is a letter, a name or a symbol for a value, `N!12` a number, `T!if` text,
+`?x` a wildcard; an operator or mark has no type.
 
-Bold, blackboard, script and fraktur letters keep their own characters, because a reader sees them. Labels drop mathematical italic (the
-default), upright against italic, sizes, spaces, variation selectors and invisible operators. Characters that look the same
-(`symbols.tsv`) get one label."""
+Bold, blackboard, script and fraktur letters keep their own characters, because a reader sees them. Labels drop
+mathematical italic (the default), upright against italic, sizes, spaces, variation selectors and invisible operators.
+Characters that look the same (`symbols.tsv`) get one label."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ def is_operator(label: str) -> bool:
 
 
 def token_labels(tag: str, text: str) -> tuple[str, ...]:
-    """Return the labels of a token element from its escaped text: none when nothing is visible, several when a converter merged tokens.
+    """Return the labels of a token element from its escaped text: none when nothing is visible, several when a
+    converter merged tokens.
 
     >>> token_labels("mi", "x"), token_labels("mo", "-"), token_labels("mn", "12"), token_labels("mi", "ℝ")
     (('V!x',), ('−',), ('N!12',), ('V!ℝ',))

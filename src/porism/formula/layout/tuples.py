@@ -16,12 +16,15 @@ WINDOW = 8  # tokens whose path is shorter by two have a location
 
 
 def mathtuples(layout: Node, window: int = WINDOW) -> list[str]:
-    """Return the L8 tokens of a layout tree, enclosed by `#(start)#` and `#(end)#`. With window 1 no token has a location ("L1").
+    """Return the L8 tokens of a layout tree, enclosed by `#(start)#` and `#(end)#`. With window 1 no token has a
+    location ("L1").
 
-    Pairs `(x,y,edge)`, terminals `(x,!0)`, compounds `(x,[edges])`, duplicates `{x,p}` and `{?v,p}`, then each again with its location."""
+    Pairs `(x,y,edge)`, terminals `(x,!0)`, compounds `(x,[edges])`, duplicates `{x,p}` and `{?v,p}`, then each again
+    with its location."""
     tokens = ["#(start)#"]
     seen: list[tuple[str, str, str]] = []
-    # A stack instead of recursion, because rows are long. The last child is visited first: read backwards, that is post-order.
+    # A stack instead of recursion, because rows are long. The last child is visited first: read backwards, that is
+    # post-order.
     stack: list[tuple[Node, str, int]] = [(layout, "", 0)]
     while stack:
         node, path, depth = stack.pop()
@@ -109,7 +112,8 @@ _labels: dict[str, str] = {}
 
 
 def written(label: str) -> str:
-    """Return a label as tokens write it: lower case, without blanks and marks of the notation; fractions are `f!`, roots `r!`."""
+    """Return a label as tokens write it: lower case, without blanks and marks of the notation; fractions are `f!`,
+    roots `r!`."""
     found = _labels.get(label)
     if found is None:
         if len(_labels) > 50_000:

@@ -204,7 +204,8 @@ class Backtracking:
     def unordered(
         self, patterns: list[HashedNode], targets: list[HashedNode], state: State, label: str, partly: bool
     ) -> Iterator[State]:
-        """Match operands in any order: the largest first, wildcards last. `partly` allows operands of the target to be left over."""
+        """Match operands in any order: the largest first, wildcards last. `partly` allows operands of the target to be
+        left over."""
         self.step(len(patterns) + len(targets))
         if len(patterns) > len(targets) or (
             len(patterns) < len(targets) and not partly and not self.has_wildcard(patterns)

@@ -1,8 +1,9 @@
 """Find a pattern in a formula: whether it occurs, where, and at which canonical level.
 
-A wildcard `?x` binds to a sub-expression, the same one at each occurrence; in a sum or product one wildcard may take several operands.
-At level `renamed` variables may be exchanged one for one. The pattern may match the whole formula, any sub-expression, some of the operands
-of a commutative operator (`a+b` in `x+y+z`), or a part of a chain of relations. The strictest level that matches is reported."""
+A wildcard `?x` binds to a sub-expression, the same one at each occurrence; in a sum or product one wildcard may take
+several operands. At level `renamed` variables may be exchanged one for one. The pattern may match the whole formula,
+any sub-expression, some of the operands of a commutative operator (`a+b` in `x+y+z`), or a part of a chain of
+relations. The strictest level that matches is reported."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class MatchResult:
 
 
 class PreparedTree:
-    """An operator tree prepared for many comparisons: its hashed nodes as written and in normal form, each made on first use."""
+    """An operator tree prepared for many comparisons: its hashed nodes as written and in normal form, each made on
+    first use."""
 
     __slots__ = ("_labels", "_nodes", "_required", "_tree")
 
@@ -79,7 +81,8 @@ def _labels(root: Node | HashedNode) -> frozenset[str]:
 
 
 def match(pattern: Node, target: Node, level: Level = "renamed", whole: bool = False) -> Match | None:
-    """Return the strictest match of a pattern in a formula (both operator trees), no looser than `level`; None when there is none."""
+    """Return the strictest match of a pattern in a formula (both operator trees), no looser than `level`; None when
+    there is none."""
     return find(pattern, target, level, whole).match
 
 

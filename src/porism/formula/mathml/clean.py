@@ -74,7 +74,8 @@ def _entity(found: re.Match[str]) -> str:
 
 
 def _recover(text: str) -> Element:
-    """Read ill-formed MathML. Official files contain raw `<` and `&`: escape what opens no tag, then let lxml recover the rest."""
+    """Read ill-formed MathML. Official files contain raw `<` and `&`: escape what opens no tag, then let lxml recover
+    the rest."""
     from lxml import etree
 
     text = re.sub(r"<\?xml[^<>]*\?>", "", text).strip()
@@ -146,7 +147,8 @@ def _clean_pattern() -> re.Pattern[str]:
 
 
 def clean_converted(text: str) -> str:
-    """Return the well-formed MathML of a converter as clean MathML Core. It is mostly clean already, and then not parsed again."""
+    """Return the well-formed MathML of a converter as clean MathML Core. It is mostly clean already, and then not
+    parsed again."""
     written = _ENTITY.sub(_entity, text) if "&" in text else text
     if "/>" in written:
         written = _EMPTY.sub(r"<\1\2></\1>", written)
@@ -154,7 +156,8 @@ def clean_converted(text: str) -> str:
 
 
 def clean(root: Element) -> str:
-    """Write an element as clean MathML Core: known elements and harmless attributes only, one element for each one read."""
+    """Write an element as clean MathML Core: known elements and harmless attributes only, one element for each one
+    read."""
     out: list[str] = []
     stack: list[Element | str] = [root]
     while stack:

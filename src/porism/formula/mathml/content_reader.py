@@ -1,4 +1,5 @@
-"""Read Content MathML, of LaTeXML or others, as operator trees: bounds, bodies, powers of functions, chains of relations."""
+"""Read Content MathML, of LaTeXML or others, as operator trees: bounds, bodies, powers of functions, chains of
+relations."""
 
 from __future__ import annotations
 
@@ -188,7 +189,8 @@ def _differentials(body: Node) -> tuple[Node, list[Node]]:
 
 
 def chained(relations: list[Node]) -> Node | None:
-    """Return relations that form a chain (each but the first shares its left side) as one node; None when they do not."""
+    """Return relations that form a chain (each but the first shares its left side) as one node; None when they do
+    not."""
     if len(relations) < 2 or not all(relation.label in _RELATIONS for relation in relations):
         return None
     before = relations[0]
@@ -216,7 +218,8 @@ MAX_DEPTH = 150
 
 
 def from_content(text: str) -> Node:
-    """Return the operator tree of a Content MathML document, also of one in an annotation or ill-formed. Raise TooLarge for too many symbols."""
+    """Return the operator tree of a Content MathML document, also of one in an annotation or ill-formed. Raise TooLarge
+    for too many symbols."""
     root = etree.fromstring(xml_source(text).encode(), _PARSER)
     if root is None:
         return Node("W!")

@@ -1,7 +1,7 @@
 """Write operator trees as Content MathML.
 
-An operator is a standard element where MathML has one, otherwise a `csymbol` of the dictionary `porism` with its label, so that nothing
-is lost."""
+An operator is a standard element where MathML has one, otherwise a `csymbol` of the dictionary `porism` with its label,
+so that nothing is lost."""
 
 from __future__ import annotations
 

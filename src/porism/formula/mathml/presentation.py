@@ -27,8 +27,8 @@ _SCRIPTS = {"O!SUP": "msup", "O!SUB": "msub", "O!divide": "mfrac", "O!root": "mr
 _MARKS = {"O!prime": "′", "O!transpose": "T", "O!conjugate": "∗", "O!star": "∗", "O!degree": "∘", "O!units": "×"}
 _MARKS |= {f"O!prime-{many}": "′" * many for many in range(2, 5)}
 _ACCENTS = {"O!bar": "¯", "O!hat": "^", "O!tilde": "~", "O!vec": "→", "O!time-derivative": "˙"}
-# Templates of other operations, by label and number of operands, with their precedence. {0} is an operand, {0t} an operand in brackets
-# unless it is a single symbol, {0b} the body of a big operator.
+# Templates of other operations, by label and number of operands, with their precedence. {0} is an operand, {0t} an
+# operand in brackets unless it is a single symbol, {0b} the body of a big operator.
 _TEMPLATES = {
     ("O!binomial", 2): (90, '<mo>(</mo><mfrac linethickness="0">{0}{1}</mfrac><mo>)</mo>'),
     ("O!limit", 1): (26, "<mi>lim</mi>{0b}"),
@@ -189,7 +189,8 @@ class Coverage(NamedTuple):
 
 
 def highlight(mathml: str, places: Collection[int]) -> str:
-    """Return clean MathML with these places highlighted: class `highlight` fills an element, class `frame` frames it."""
+    """Return clean MathML with these places highlighted: class `highlight` fills an element, class `frame` frames
+    it."""
     found = coverage(mathml, places)
     return add_class(add_class(mathml, found.filled), found.framed, "frame")
 
@@ -208,7 +209,8 @@ def add_class(mathml: str, places: Collection[int], name: str = "highlight") -> 
 
 
 def coverage(mathml: str, places: Collection[int]) -> Coverage:
-    """Return the largest elements whose symbols are all among the places, and the elements among the places that have other symbols too.
+    """Return the largest elements whose symbols are all among the places, and the elements among the places that have
+    other symbols too.
 
     Brackets and invisible operators do not count as symbols."""
     wanted = frozenset(places)

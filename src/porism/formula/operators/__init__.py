@@ -1,1 +1,2 @@
-"""The operator tree of a formula: a precedence parser over a table of symbols, one module for each kind of construct."""
+"""The operator tree of a formula: a precedence parser over a table of symbols, one module for each kind of
+construct."""

@@ -51,8 +51,9 @@ class Decision(NamedTuple):
 def decide(head: Node, arguments: list[list[Node]], fences: str) -> Decision:
     """Decide whether a letter is applied to the bracket after it.
 
-    Several arguments, a letter that usually is a function, or a prime: an application. `c(x)` with one symbol inside: an application,
-    because nobody brackets a single factor. `n(n+1)`, `a(b+c)`: a product. Capital letters take any argument but a sum."""
+    Several arguments, a letter that usually is a function, or a prime: an application. `c(x)` with one symbol inside:
+    an application, because nobody brackets a single factor. `n(n+1)`, `a(b+c)`: a product. Capital letters take any
+    argument but a sum."""
     name = head.label[2:]
     if fences == "[]" and name in _RINGS:
         return Decision(False, False)
@@ -77,7 +78,8 @@ def decide(head: Node, arguments: list[list[Node]], fences: str) -> Decision:
 
 
 def _is_simple(inside: list[Node]) -> bool:
-    """Check for one symbol, one application (`λ(L(B))`), a wildcard, or a bar between arguments: nobody brackets these as factors."""
+    """Check for one symbol, one application (`λ(L(B))`), a wildcard, or a bar between arguments: nobody brackets these
+    as factors."""
     first = inside[0].label
     if len(inside) == 1:
         return first[:2] in ("V!", "N!") or first[0] == "?"

@@ -1,9 +1,10 @@
 """Parse the layout tree into the operator tree, by precedence.
 
-One pass over each row with a stack of open operators, driven by `operators_table.tsv`. Relations of one kind make one node with all
-operands (`a<b<c` is `O!lt(a, b, c)`), different ones an `O!chain` with relation nodes between the operands. Sums are flat, with `O!minus`
-around what is subtracted. An integral has body, variable, lower and upper bound, any other big operator body, lower and upper bound.
-`x_1` is `O!SUB(x, 1)` here and one name in the canonical form. Nothing raises: what cannot be parsed becomes an `E!` node with its symbols."""
+One pass over each row with a stack of open operators, driven by `operators_table.tsv`. Relations of one kind make one
+node with all operands (`a<b<c` is `O!lt(a, b, c)`), different ones an `O!chain` with relation nodes between the
+operands. Sums are flat, with `O!minus` around what is subtracted. An integral has body, variable, lower and upper
+bound, any other big operator body, lower and upper bound. `x_1` is `O!SUB(x, 1)` here and one name in the canonical
+form. Nothing raises: what cannot be parsed becomes an `E!` node with its symbols."""
 
 from __future__ import annotations
 
@@ -140,7 +141,8 @@ def _continues_number(last: Node, label: str, before: Node) -> bool:
 
 
 def spelled(tokens: list[Node], at: int) -> Node | None:
-    """Return the name of a function typed letter by letter (`sin` without a backslash) as one token; None when there is none here."""
+    """Return the name of a function typed letter by letter (`sin` without a backslash) as one token; None when there is
+    none here."""
     for letters, name in SPELLED[tokens[at].label][tokens[at + 1].label]:
         end = at + 1 + len(letters)
         if end <= len(tokens) and [token.label for token in tokens[at + 1 : end]] == letters:

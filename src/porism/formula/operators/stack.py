@@ -10,7 +10,8 @@ from porism.formula.tree import Node
 
 
 class OpenOperator:
-    """An operator whose operands are not complete. A prefix has `close`, which makes its node; others have a `run` of operators of one precedence."""
+    """An operator whose operands are not complete. A prefix has `close`, which makes its node; others have a `run` of
+    operators of one precedence."""
 
     __slots__ = ("close", "form", "prec", "run", "start")
 
@@ -37,7 +38,8 @@ class Stack:
         self.logic = 0
 
     def value(self, node: Node, simple: bool = False) -> None:
-        """Push an operand. After another operand it multiplies; within the argument of a function only simple ones do (`sin 2πx`)."""
+        """Push an operand. After another operand it multiplies; within the argument of a function only simple ones do
+        (`sin 2πx`)."""
         if self.has_operand:
             self.juxtapose(simple)
         self.operands.append(node)
@@ -54,7 +56,8 @@ class Stack:
             self.between(MUL, PREC_IMPLICIT, IMPLICIT)
 
     def between(self, form: int, prec: int, operator: InfixOperator) -> None:
-        """Push an operator between operands: close what binds tighter, join a run of the same kind, or open a new one."""
+        """Push an operator between operands: close what binds tighter, join a run of the same kind, or open a new
+        one."""
         operands, operators = self.operands, self.operators
         if not self.has_operand:
             operands.append(Node("W!"))

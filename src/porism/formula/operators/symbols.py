@@ -1,4 +1,5 @@
-"""Parse the symbols of the operator table, one function for each form. Each updates the stack and returns the next position."""
+"""Parse the symbols of the operator table, one function for each form. Each updates the stack and returns the next
+position."""
 
 from __future__ import annotations
 
@@ -151,7 +152,8 @@ def _ket_end(tokens: list[Node], at: int) -> int:
 
 
 def _logic(stack: Stack, tokens: list[Node], label: str, prec: int) -> int:
-    """Return the precedence of `∧` or `∨`. They join relations when there is one on each side, else they are operations (lattices, forms)."""
+    """Return the precedence of `∧` or `∨`. They join relations when there is one on each side, else they are operations
+    (lattices, forms)."""
     if stack.logic == 0:
         stack.logic = 1
         seen = False

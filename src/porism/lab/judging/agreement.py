@@ -1,4 +1,5 @@
-"""Agreement of assessors and of language models with people: Cohen's kappa, his weighted kappa, and Krippendorff's alpha."""
+"""Agreement of assessors and of language models with people: Cohen's kappa, his weighted kappa, and Krippendorff's
+alpha."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ def kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
     Two assessors who both gave one and the same label throughout agree fully (1). Without any pair, kappa is undefined
     (None).
 
-    Cohen, A coefficient of agreement for nominal scales, 1960. Of 50 pairs with 20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no:
+    Cohen, A coefficient of agreement for nominal scales, 1960. Of 50 pairs with 20 yes-yes, 5 yes-no, 10 no-yes, 15
+    no-no:
 
     >>> kappa([("y", "y")] * 20 + [("y", "n")] * 5 + [("n", "y")] * 10 + [("n", "n")] * 15)
     0.4
@@ -39,8 +41,8 @@ def kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
 def weighted_kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
     """Return Cohen's kappa with squared distances: 1 - (observed disagreement / expected disagreement).
 
-    A grade that is two steps away weighs four times as much as one that is one step away. Undefined (None) without pairs; 1 if both gave
-    one and the same grade throughout.
+    A grade that is two steps away weighs four times as much as one that is one step away. Undefined (None) without
+    pairs; 1 if both gave one and the same grade throughout.
 
     Cohen, Weighted kappa, 1968.
 
@@ -57,12 +59,13 @@ def weighted_kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
 
 
 def alpha(units: Iterable[Sequence[int]]) -> float | None:
-    """Return Krippendorff's alpha for ordered grades. A unit is the grades that one item got, from any number of assessors.
+    """Return Krippendorff's alpha for ordered grades. A unit is the grades that one item got, from any number of
+    assessors.
 
     Units with fewer than two grades do not count. Undefined (None) without any other; 1 if all grades are the same.
 
-    Krippendorff, Computing Krippendorff's alpha-reliability, 2011. The distance of two grades is the squared number of grades given between
-    them, half of those at both ends.
+    Krippendorff, Computing Krippendorff's alpha-reliability, 2011. The distance of two grades is the squared number of
+    grades given between them, half of those at both ends.
 
     >>> round(alpha([(1, 1), (2, 2), (3, 3), (1, 2)]), 4)
     0.79
@@ -86,8 +89,8 @@ def alpha(units: Iterable[Sequence[int]]) -> float | None:
 class PairAgreement:
     """The agreement of two assessors on the items that both graded 0 to 3.
 
-    `kappa` is four-way, `kappa_hm` is High or Medium against the rest, `kappa_weighted` is four-way with squared distances. `ungraded`
-    counts the shared items for which one of them chose System failure or Do not know.
+    `kappa` is four-way, `kappa_hm` is High or Medium against the rest, `kappa_weighted` is four-way with squared
+    distances. `ungraded` counts the shared items for which one of them chose System failure or Do not know.
     """
 
     first: str
@@ -143,7 +146,8 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def overall_alpha(assessments: Iterable[Assessment]) -> float | None:
-    """Return Krippendorff's alpha over all items that two or more assessors graded 0 to 3, however many assessors there are."""
+    """Return Krippendorff's alpha over all items that two or more assessors graded 0 to 3, however many assessors there
+    are."""
     units: dict[InstanceId, list[int]] = {}
     for of_assessor in _grades(assessments).values():
         for key, grade in of_assessor.items():
@@ -183,7 +187,8 @@ def disagreements(assessments: Iterable[Assessment]) -> list[Disagreement]:
 
 @dataclass(frozen=True, slots=True)
 class GradeAgreement:
-    """The items to which people gave one grade: how often the model gave each grade, best first, and no grade (`ungraded`).
+    """The items to which people gave one grade: how often the model gave each grade, best first, and no grade
+    (`ungraded`).
 
     `share` is the share of the same grade, `kappa` is that of this grade against all others.
     """

@@ -1,4 +1,5 @@
-"""Assessments: the current judgments of the journal, which of them count for the qrels, their order, and the time that each took."""
+"""Assessments: the current judgments of the journal, which of them count for the qrels, their order, and the time that
+each took."""
 
 from __future__ import annotations
 
@@ -72,8 +73,8 @@ def visit_seconds(events: Sequence[PageEvent]) -> float | None:
 class Assessment:
     """The grade that an assessor gave to an item. `instance` is the card's number in Task 2 (from 1), and 1 elsewhere.
 
-    `accepted` and `submitted` are seconds since 1970 (0 where unknown); `seconds` is the time spent (None where unknown).
-    `purpose` is main, dual or training: only main judgments become qrels.
+    `accepted` and `submitted` are seconds since 1970 (0 where unknown); `seconds` is the time spent (None where
+    unknown). `purpose` is main, dual or training: only main judgments become qrels.
     """
 
     task: int
@@ -193,7 +194,8 @@ class InstanceId(NamedTuple):
 
 
 def main_judgments(assessments: Iterable[Assessment]) -> list[Assessment]:
-    """Return the main judgments of people, one per item and instance; of two by different people the later one counts."""
+    """Return the main judgments of people, one per item and instance; of two by different people the later one
+    counts."""
     last: dict[InstanceId, Assessment] = {}
     for given in assessments:
         if given.purpose != "main" or is_model(given.assessor):

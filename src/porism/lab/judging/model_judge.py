@@ -1,7 +1,7 @@
 """A language model as an assessor: it gets the instructions, the topic and one card, and replies with a grade.
 
-The reply must have an exact form; any other is asked for again. The cards of an item are stored together, with what they cost, so that an
-interrupted run leaves no half of an item and the same command continues with the next one.
+The reply must have an exact form; any other is asked for again. The cards of an item are stored together, with what
+they cost, so that an interrupted run leaves no half of an item and the same command continues with the next one.
 """
 
 from __future__ import annotations
@@ -111,7 +111,8 @@ class ModelJudge:
         self._endpoint, self._attempts = endpoint, attempts
 
     def run(self, say: Callable[[str], None]) -> int:
-        """Judge everything that is open; return how many items were judged. Stop with an error when the model gives no grade."""
+        """Judge everything that is open; return how many items were judged. Stop with an error when the model gives no
+        grade."""
         jobs = [job for job in assignments(self._journal, self._account) if job.purpose in PURPOSES]
         if not jobs:
             fix = f"porism lab assess dual {self._journal.path} {self._account} TOPIC"

@@ -1,4 +1,5 @@
-"""People of an assessment: accounts with scrypt passwords and sessions, limits of logins, and accounts of language models."""
+"""People of an assessment: accounts with scrypt passwords and sessions, limits of logins, and accounts of language
+models."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ WINDOW_SECONDS = 900.0  # attempts are forgotten after this time
 
 
 class Limit(NamedTuple):
-    """Attempts that match `condition` are free up to a number; then the delay doubles with each, from 2 seconds to the largest."""
+    """Attempts that match `condition` are free up to a number; then the delay doubles with each, from 2 seconds to the
+    largest."""
 
     condition: str
     free: int

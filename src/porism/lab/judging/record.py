@@ -1,4 +1,5 @@
-"""Record what assessors enter: judgments, each checked against the assignment, and questions about an item with the organiser's answers."""
+"""Record what assessors enter: judgments, each checked against the assignment, and questions about an item with the
+organiser's answers."""
 
 from __future__ import annotations
 

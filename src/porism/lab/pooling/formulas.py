@@ -1,7 +1,7 @@
 """Task 2: pool visually distinct formulas, and choose which of their instances assessors see.
 
-Two policies choose the instances: `votes` (2022: up to five by reciprocal-rank votes) and `threads` (2020: up to N posts,
-spread over threads). A formula is judged once, even if two runs found it in different posts.
+Two policies choose the instances: `votes` (2022: up to five by reciprocal-rank votes) and `threads` (2020: up to N
+posts, spread over threads). A formula is judged once, even if two runs found it in different posts.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The pool: its records, and depth pooling as pure functions over rankings.
 
 A pool item is an answer (Task 1), a written answer of Task 3 under a synthetic id `d_k`, or a visually distinct formula
-with up to five of its instances (Task 2). Which run returned it at which rank is kept apart and never shown to assessors.
+with up to five of its instances (Task 2). Which run returned it at which rank is kept apart and never shown to
+assessors.
 """
 
 from __future__ import annotations

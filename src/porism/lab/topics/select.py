@@ -70,7 +70,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A question that could become a topic. `duplicates` and `related` go to the oracle file and are never published."""
+    """A question that could become a topic. `duplicates` and `related` go to the oracle file and are never
+    published."""
 
     post: Post
     duplicates: tuple[int, ...]

@@ -1,8 +1,8 @@
 """A client for the REST API of Turkle 3.0 and later: upload an export, read its progress, download complete results.
 
 Versions 3.0 to 3.2 announce the length of a download in characters instead of bytes, so any non-ASCII comment truncates
-the file. The client compares every download with the server's own count. Where rows are missing, it uses the download of
-the admin page, which is complete.
+the file. The client compares every download with the server's own count. Where rows are missing, it uses the download
+of the admin page, which is complete.
 """
 
 from __future__ import annotations

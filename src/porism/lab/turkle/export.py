@@ -1,8 +1,8 @@
 """Export assignments as Turkle projects and batches: a template for each screen, a CSV for each assignment.
 
 Three things would break in Turkle and are avoided: cells are pure ASCII (its API miscounts other text and truncates the
-download), `${` never occurs in a cell (Turkle would replace it as a field), and no form control or script remains in the
-HTML of a post.
+download), `${` never occurs in a cell (Turkle would replace it as a field), and no form control or script remains in
+the HTML of a post.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""What a file of search analytics says: totals, popular queries and formulas, queries without results, clicks by position."""
+"""What a file of search analytics says: totals, popular queries and formulas, queries without results, clicks by
+position."""
 
 from __future__ import annotations
 
@@ -54,7 +55,8 @@ class PositionCount:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Search analytics. Queries that were searched fewer than `minimum_count` times are only counted: `hidden_queries`, `hidden_searches`.
+    """Search analytics. Queries that were searched fewer than `minimum_count` times are only counted: `hidden_queries`,
+    `hidden_searches`.
 
     `unrecorded` searches were too long or looked personal; they are in the totals alone."""
 

@@ -1,7 +1,8 @@
 """The file of search analytics: counts in SQLite, which several processes write. Its size is bounded.
 
-It has no addresses, no user agents, no sessions, and no times finer than an hour. A query is a keyed hash until it was searched `minimum_count` times;
-only then its text is stored. A click counts only for a hit that was shown, and at most as often as it was shown."""
+It has no addresses, no user agents, no sessions, and no times finer than an hour. A query is a keyed hash until it was
+searched `minimum_count` times; only then its text is stored. A click counts only for a hit that was shown, and at most
+as often as it was shown."""
 
 from __future__ import annotations
 
@@ -78,7 +79,8 @@ class ShownHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search: the query, the tab, the number of results, and the hits that were shown. A later page of it is no new search."""
+    """A search: the query, the tab, the number of results, and the hits that were shown. A later page of it is no new
+    search."""
 
     query: str
     tab: str

@@ -1,5 +1,5 @@
-"""Explanations: why a post has its score. Every feature gives reasons that sum to its value; reasons about the same word or formula are
-shown together, and the whole sums to the score."""
+"""Explanations: why a post has its score. Every feature gives reasons that sum to its value; reasons about the same
+word or formula are shown together, and the whole sums to the score."""
 
 from __future__ import annotations
 
@@ -49,7 +49,8 @@ class LocatedPost(NamedTuple):
 
 
 class QueryParts(NamedTuple):
-    """What an explanation compares a post with: the sub-expressions of the query's formulas, and what highlights them."""
+    """What an explanation compares a post with: the sub-expressions of the query's formulas, and what highlights
+    them."""
 
     parts: SharedParts
     highlighter: Highlighter

@@ -1,7 +1,9 @@
-"""Re-rank by features: fetch a bounded number of threads in one batch, compute every feature, and sum them with a linear model.
+"""Re-rank by features: fetch a bounded number of threads in one batch, compute every feature, and sum them with a
+linear model.
 
-The best RERANKED candidates are ranked. A sample of the others is fetched with them, because features are measured in standard deviations
-over all posts. Whole formulas are compared last, and only in the threads that the other features rank best."""
+The best RERANKED candidates are ranked. A sample of the others is fetched with them, because features are measured in
+standard deviations over all posts. Whole formulas are compared last, and only in the threads that the other features
+rank best."""
 
 from __future__ import annotations
 
@@ -42,8 +44,8 @@ class FeatureTable:
     _made: dict[tuple[Kind, int], Matrix] = field(default_factory=dict, repr=False)
 
     def matrix(self, kind: Kind) -> Matrix:
-        """Return one row a question or answer, one column a feature in the order of `all_features()`. Features are only added, so that the
-        matrix of a number of features is made once."""
+        """Return one row a question or answer, one column a feature in the order of `all_features()`. Features are only
+        added, so that the matrix of a number of features is made once."""
         key = (kind, len(self.values))
         if key not in self._made:
             self._made[key] = self._matrix(kind)
@@ -64,9 +66,9 @@ class FeatureTable:
         return matrix
 
     def scales(self, kind: Kind, posts: int) -> Matrix:
-        """Return the unit of each feature: its standard deviation over a number of posts. A post that is no candidate has the value 0. A
-        deviation of 0 becomes 1. Views of a question are measured in the unit of the whole thread. For answers, a feature of formulas counts by
-        the share of formulas in the query."""
+        """Return the unit of each feature: its standard deviation over a number of posts. A post that is no candidate
+        has the value 0. A deviation of 0 becomes 1. Views of a question are measured in the unit of the whole thread.
+        For answers, a feature of formulas counts by the share of formulas in the query."""
         matrix = self.matrix(kind).astype(np.float64)
         counts = np.ones(len(matrix))
         counts[self.batch.ranked_count(kind) :] = self.batch.sample_weight
@@ -83,9 +85,11 @@ class FeatureTable:
 
 @dataclass(frozen=True, slots=True)
 class QueryScoring:
-    """How the candidates of a query are scored: by the context of the query, the features in use, and a factor for each of all features.
+    """How the candidates of a query are scored: by the context of the query, the features in use, and a factor for each
+    of all features.
 
-    The factors are the weights of the model over the standard deviations of the features; a score is the sum of factor x value."""
+    The factors are the weights of the model over the standard deviations of the features; a score is the sum of factor
+    x value."""
 
     context: QueryContext
     features: tuple[Feature, ...]
@@ -159,7 +163,8 @@ class ScoredQuery:
 
 
 class ChosenThreads(NamedTuple):
-    """Numbers of threads: the candidates that are ranked, a sample of the others, and how many candidates each thread of the sample counts for."""
+    """Numbers of threads: the candidates that are ranked, a sample of the others, and how many candidates each thread
+    of the sample counts for."""
 
     ranked: Ints
     sample: Ints = NO_THREADS
@@ -167,7 +172,8 @@ class ChosenThreads(NamedTuple):
 
 
 class HiddenText(NamedTuple):
-    """Fields of the question of a thread, given by its number, that count as empty in some families: what an example must not tell."""
+    """Fields of the question of a thread, given by its number, that count as empty in some families: what an example
+    must not tell."""
 
     thread: int
     fields: tuple[str, ...]
@@ -175,7 +181,8 @@ class HiddenText(NamedTuple):
 
 
 class FeatureReranker(Reranker):
-    """Re-rank threads, identified by their questions; return answers or questions by the weighted sum of their features."""
+    """Re-rank threads, identified by their questions; return answers or questions by the weighted sum of their
+    features."""
 
     depth = MOST_THREADS
 
@@ -190,7 +197,8 @@ class FeatureReranker(Reranker):
         return f"FeatureReranker(kind={self.kind!r})"
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
-        """Return the answers or questions of the threads, best first. The posts that are ranked may be any posts of these threads."""
+        """Return the answers or questions of the threads, best first. The posts that are ranked may be any posts of
+        these threads."""
         found = self._threads(query, ranking)
         return self.score_threads(found.context, self.choose(found.numbers)).ranking(self.kind)
 
@@ -204,7 +212,8 @@ class FeatureReranker(Reranker):
         return np.asarray(list(dict.fromkeys(threads[threads != UNKNOWN].tolist())), np.int64)
 
     def score(self, query: ReadQuery, ranking: Ranking, ids: Sequence[int]) -> Ranking:
-        """Rank given posts by the scores that a search gives them: units of features come from what the search finds."""
+        """Rank given posts by the scores that a search gives them: units of features come from what the search
+        finds."""
         found = self._threads(query, ranking)
         scoring = self.score_threads(found.context, self.choose(found.numbers)).scoring
         threads = self._threads_of(np.array(ids, np.int64))
@@ -225,8 +234,8 @@ class FeatureReranker(Reranker):
         return explain_post(self, scoring, locate_post(self.index.snapshot, id), query_parts(ranked.context))
 
     def choose(self, threads: Ints, hidden: HiddenText | None = None) -> ChosenThreads:
-        """Return those of the candidate threads, best first, that are fetched: those that are ranked, and SAMPLED others. The thread with
-        hidden text is one of those that are ranked, the last."""
+        """Return those of the candidate threads, best first, that are fetched: those that are ranked, and SAMPLED
+        others. The thread with hidden text is one of those that are ranked, the last."""
         number = self._ranked or RERANKED
         ranked, others = threads[:number], threads[number : self.depth]
         sample = others[:: max(1, -(-len(others) // SAMPLED))]

@@ -39,8 +39,9 @@ Compared = TypeVar("Compared")
 class Highlight:
     """The match of a query formula in a formula of a post.
 
-    `query_nodes` and `item_nodes` are the matching MathML elements on both sides, `share` is the share of the query's symbols that
-    match, and `level` the strictest canonical level at which the query formula occurs (empty if it does not)."""
+    `query_nodes` and `item_nodes` are the matching MathML elements on both sides, `share` is the share of the query's
+    symbols that match, and `level` the strictest canonical level at which the query formula occurs (empty if it does
+    not)."""
 
     query_nodes: tuple[int, ...] = ()
     item_nodes: tuple[int, ...] = ()
@@ -62,7 +63,8 @@ class QueryPattern(ComparableFormula):
         self.symbols: SymbolSequence = layout_symbols(self.layout, table)
 
     def occurrence(self, item: ComparableFormula, skip: Collection[Level] = ()) -> Match | None:
-        """Return the occurrence of the whole query formula in a formula, at none of the levels to skip; None if there is none."""
+        """Return the occurrence of the whole query formula in a formula, at none of the levels to skip; None if there
+        is none."""
         return find(self.operators, item.operators, skip=skip).match if len(skip) < len(LEVELS) else None
 
     def most_aligned(self, item: ComparableFormula) -> float:
@@ -109,7 +111,8 @@ def highlight(pattern: QueryPattern, item: ComparableFormula) -> Highlight:
 
 
 class MatchedNodes(NamedTuple):
-    """The MathML elements of a formula that match a query formula, and the share of the query's symbols that match. More is better."""
+    """The MathML elements of a formula that match a query formula, and the share of the query's symbols that match.
+    More is better."""
 
     share: float
     size: int
@@ -122,7 +125,8 @@ NOTHING_MATCHED = MatchedNodes(0.0, 0, ())
 def matched_nodes(
     pattern: QueryPattern, item: ComparableFormula, skip: Collection[Level], least: float
 ) -> MatchedNodes:
-    """Return the share and the elements of `highlight`, but nothing for an alignment with a smaller share than the least one.
+    """Return the share and the elements of `highlight`, but nothing for an alignment with a smaller share than the
+    least one.
 
     The pattern is known not to occur at the levels to skip."""
     found = pattern.occurrence(item, skip)
@@ -135,7 +139,8 @@ def matched_nodes(
 
 
 class FormulaTerms(NamedTuple):
-    """The terms of a query formula as a whole, as written and with variables renamed, and those of the sub-expressions that it needs."""
+    """The terms of a query formula as a whole, as written and with variables renamed, and those of the sub-expressions
+    that it needs."""
 
     whole: tuple[str, ...]
     needed: NeededTerms
@@ -151,7 +156,8 @@ def formula_terms(formula: Parsed) -> FormulaTerms:
 
 
 class SharedPart(NamedTuple):
-    """A sub-expression of the query: its weight x idf, the query formula it comes from, and the one that it is as a whole (-1: none)."""
+    """A sub-expression of the query: its weight x idf, the query formula it comes from, and the one that it is as a
+    whole (-1: none)."""
 
     weight: float
     formula: int
@@ -216,7 +222,8 @@ class SharedParts:
         return found
 
     def contained(self, expressions: Iterable[int]) -> set[int]:
-        """Return the formulas of the query that are among expressions of the collection, perhaps with other names of variables."""
+        """Return the formulas of the query that are among expressions of the collection, perhaps with other names of
+        variables."""
         if not self._parts:
             return set()
         for expression in expressions:
@@ -267,7 +274,8 @@ class Highlighter:
             return None
 
     def best_nodes(self, formula: Segment, numbers: Iterable[int]) -> tuple[int, ...]:
-        """Return the MathML elements of a formula of a post in the best match of some query formulas, at most the limit."""
+        """Return the MathML elements of a formula of a post in the best match of some query formulas, at most the
+        limit."""
         key = (formula.text, frozenset(numbers))
         if key not in self._nodes:
             found = self._within_time(lambda: self._best(formula, sorted(key[1])[: self._limit]))
@@ -277,7 +285,8 @@ class Highlighter:
         return self._nodes[key]
 
     def most_similar(self, number: int, formulas: Iterable[Segment]) -> Segment | None:
-        """Return the formula of a post with the largest share of a query formula, the first of equals; None if none is similar."""
+        """Return the formula of a post with the largest share of a query formula, the first of equals; None if none is
+        similar."""
         best, least = None, 0.0
         for formula in formulas:
             found = self._within_time(partial(self._matched, number, formula, least))
@@ -298,9 +307,11 @@ class Highlighter:
         return best
 
     def _matched(self, number: int, formula: Segment, least: float) -> MatchedNodes:
-        """Match a query formula with a formula of a post. It need not be found if its share is less than the least one."""
+        """Match a query formula with a formula of a post. It need not be found if its share is less than the least
+        one."""
         pattern, item = self._pattern(number), parsed_formula(formula.text)
-        # The parts of a formula whose LaTeX was made readable, and of one that the index cut, are not those of the item.
+        # The parts of a formula whose LaTeX was made readable, and of one that the index cut, are not those of the
+        # item.
         indexed = formula.expression_id and item.parsed.latex == formula.text and len(item.layout.labels) <= MAX_SYMBOLS
         if not indexed or self._parts is None:
             return matched_nodes(pattern, item, (), least)

@@ -1,7 +1,8 @@
-"""Which sub-expressions a formula must have for a query formula to occur in it: a cheap check before the search for the occurrence.
+"""Which sub-expressions a formula must have for a query formula to occur in it: a cheap check before the search for the
+occurrence.
 
-An occurrence pairs each operand of the query formula with an equal sub-expression, at some canonical level. The index has the
-sub-expressions of every expression, so most formulas are ruled out without their operator trees."""
+An occurrence pairs each operand of the query formula with an equal sub-expression, at some canonical level. The index
+has the sub-expressions of every expression, so most formulas are ruled out without their operator trees."""
 
 from __future__ import annotations
 
@@ -15,8 +16,8 @@ from porism.formula.canonical.hashed import HashedNode
 from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree
 
-# Operators whose operands are never split: the query formula occurs only as a whole sub-expression. A sum or a chain of relations may
-# have further operands.
+# Operators whose operands are never split: the query formula occurs only as a whole sub-expression. A sum or a chain of
+# relations may have further operands.
 _WHOLE = frozenset(("O!SUP", "O!SUB", "O!divide", "O!divide-slash", "O!root", "O!apply", "O!int", "O!sum"))
 
 
@@ -45,7 +46,8 @@ class NeededTerms(NamedTuple):
 
 
 def needed_terms(pattern: PreparedTree) -> NeededTerms:
-    """Return the sub-expressions that a query formula needs. A wildcard matches anything, so nothing is needed of a formula with one."""
+    """Return the sub-expressions that a query formula needs. A wildcard matches anything, so nothing is needed of a
+    formula with one."""
     if any(map(is_wildcard, pattern.labels("written"))):
         return NeededTerms()
     nodes = list(_needed(pattern.nodes("renamed")))

@@ -1,4 +1,5 @@
-"""A page of hits: the ranking grouped by thread and sorted, with what a reader needs to decide whether to open a hit."""
+"""A page of hits: the ranking grouped by thread and sorted, with what a reader needs to decide whether to open a
+hit."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Brackets of pages: `\\left(` and `\\right)` around low content do not stretch.
 
-Browsers reserve for a bracket that can stretch the width of the widest one of the font, which leaves gaps beside brackets of ordinary height:
-`( x )` instead of `(x)`. LaTeX takes brackets of ordinary height around content without fractions, tables, roots and limits, so here they are
-marked as brackets that do not stretch."""
+Browsers reserve for a bracket that can stretch the width of the widest one of the font, which leaves gaps beside
+brackets of ordinary height: `( x )` instead of `(x)`. LaTeX takes brackets of ordinary height around content without
+fractions, tables, roots and limits, so here they are marked as brackets that do not stretch."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ class _Tag(NamedTuple):
 
 @dataclass(slots=True)
 class _Open:
-    """An open element: its name, whether it holds something tall, the levels of scripts in it, and the brackets among its children."""
+    """An open element: its name, whether it holds something tall, the levels of scripts in it, and the brackets among
+    its children."""
 
     name: str
     tall: bool = False

@@ -1,4 +1,5 @@
-"""MathML for pages: no inline styles, which the content policy blocks, bounded lengths, brackets that do not stretch around low content, and root signs at the height of their content."""
+"""MathML for pages: no inline styles, which the content policy blocks, bounded lengths, brackets that do not stretch
+around low content, and root signs at the height of their content."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ MOST_SPANNED = 100
 
 
 def bounded_lengths(mathml: str) -> str:
-    """Return MathML whose lengths are at most LARGEST_EM each and LARGEST_TOTAL_EM together; font sizes only get smaller."""
+    """Return MathML whose lengths are at most LARGEST_EM each and LARGEST_TOTAL_EM together; font sizes only get
+    smaller."""
     total = 0.0
 
     def length(found: re.Match[str]) -> str:
@@ -66,11 +68,13 @@ _CLASS = re.compile(r' class="([^"]*)"')
 _OPEN_WITH_STYLE = re.compile(r'<[a-z]++(?=[^<>]* style=")[^<>]*+>')
 _COLOUR = re.compile(r"color:\s*(#[0-9A-Fa-f]{3,6}|[a-z]+)\Z")
 _TAG = re.compile(r"<(/?)([a-z]++)[^<>]*+>")
-# Browsers draw combining accents beside the formula, so signs of their own replace them: an overline that stretches, a wide hat and tilde.
+# Browsers draw combining accents beside the formula, so signs of their own replace them: an overline that stretches, a
+# wide hat and tilde.
 _WIDE_ACCENT = re.compile("<mo([^<>]*)>([\u0302\u0303\u0305\u0332])</mo></mover>")
 _UNDERLINE = re.compile("<mo([^<>]*)>\u0332</mo></munder>")
 _ERROR = re.compile(r"<merror[^<>]*><mtext>\\([A-Za-z]*+)[^<]*+</mtext></merror>")
-# Commands that the converter does not know: of layout, which show nothing, and of spaces, to which an author joined letters (`\\quadx`).
+# Commands that the converter does not know: of layout, which show nothing, and of spaces, to which an author joined
+# letters (`\\quadx`).
 _LAYOUT = frozenset(
     ("ds", "hfil", "hfill", "small", "large", "Large", "tiny", "normalsize", "nonumber", "notag", "noindent", "par")
 )
@@ -118,8 +122,8 @@ CLASSES = {
     "width:7.5%": "m-w7",
 }
 KEPT_BYTES = 14_000_000  # of formulas for pages; one takes 1.3 KB on average
-# A root sign is at least 1.19 em high and grows downwards from the top of its text: over a small letter it hangs below the line. A strut of
-# this height inside the root puts its top where the font means it to be.
+# A root sign is at least 1.19 em high and grows downwards from the top of its text: over a small letter it hangs below
+# the line. A strut of this height inside the root puts its top where the font means it to be.
 STRUT = '<mspace height="0.77em"></mspace>'
 
 

@@ -45,7 +45,8 @@ class ComparableFormula:
 
     @property
     def symbol_counts(self) -> Counter[str]:
-        """How many symbols of the layout tree there are that can be aligned: all variables, all numbers, and each other label."""
+        """How many symbols of the layout tree there are that can be aligned: all variables, all numbers, and each other
+        label."""
         if self._symbol_counts is None:
             self._symbol_counts = Counter(map(alignment_class, self.layout.labels))
         return self._symbol_counts
@@ -53,7 +54,8 @@ class ComparableFormula:
 
 @lru_cache(MAX_LABELS)
 def alignment_class(label: str) -> str:
-    """Return with which labels a label can be aligned: variables with variables, numbers with numbers, any other with itself."""
+    """Return with which labels a label can be aligned: variables with variables, numbers with numbers, any other with
+    itself."""
     return _CLASSES.get(symbol_kind(label), label)
 
 

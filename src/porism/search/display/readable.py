@@ -1,7 +1,7 @@
 """Readable LaTeX: formulas without the commands that the converter of the lab's files left in them.
 
-The lab's files were converted by LaTeXML. Where it failed it wrote commands of its own: `\\qvar@construct{X}` for a token X that it could
-not place, `\\@@eqnarray` for a table of equations, `\\lx@sectionsign` for a sign."""
+The lab's files were converted by LaTeXML. Where it failed it wrote commands of its own: `\\qvar@construct{X}` for a
+token X that it could not place, `\\@@eqnarray` for a table of equations, `\\lx@sectionsign` for a sign."""
 
 from __future__ import annotations
 
@@ -50,7 +50,8 @@ def readable_latex(latex: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """Return a formula with line breaks outside of all environments as an environment of lines, as the site shows it."""
+    """Return a formula with line breaks outside of all environments as an environment of lines, as the site shows
+    it."""
     breaks, depth = [], 0
     for mark in _NESTING.finditer(text):
         if mark[0] == BREAK:

@@ -28,8 +28,9 @@ class HighlightedSegment:
 class SearchHit:
     """A post of the ranking, with what a reader needs to decide whether to open it.
 
-    `votes` is None where the collection has no votes. `formulas_contained` is how many formulas of the query the post contains as a whole, perhaps with other names of variables. In a search
-    that groups by thread, `more` has further answers of the thread, at most three, and `more_count` says how many there are."""
+    `votes` is None where the collection has no votes. `formulas_contained` is how many formulas of the query the post
+    contains as a whole, perhaps with other names of variables. In a search that groups by thread, `more` has further
+    answers of the thread, at most three, and `more_count` says how many there are."""
 
     id: int
     score: float
@@ -48,7 +49,8 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class AlsoSearched:
-    """Something that the engine added to a query: a name that usually comes with its formula, or a formula that comes with its name."""
+    """Something that the engine added to a query: a name that usually comes with its formula, or a formula that comes
+    with its name."""
 
     kind: Literal["text", "formula"]
     text: str
@@ -56,10 +58,11 @@ class AlsoSearched:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of hits. `reading` and `notes` say how the query was read; `suggestions` say what to try when nothing was found.
+    """A page of hits. `reading` and `notes` say how the query was read; `suggestions` say what to try when nothing was
+    found.
 
-    `total` counts hits; in a search that groups by thread it counts threads, and `posts` counts their hits. `also_searched` is what the
-    engine added to the query, `query_formulas` the number of its formulas."""
+    `total` counts hits; in a search that groups by thread it counts threads, and `posts` counts their hits.
+    `also_searched` is what the engine added to the query, `query_formulas` the number of its formulas."""
 
     hits: tuple[SearchHit, ...]
     total: int
@@ -90,8 +93,8 @@ class FormulaUse:
 
 @dataclass(frozen=True, slots=True)
 class FoundFormula:
-    """A distinct formula of the ranking: at which level the query occurs in it (empty if it is only similar), what variables and wildcards
-    of the query are in it, and which posts use it."""
+    """A distinct formula of the ranking: at which level the query occurs in it (empty if it is only similar), what
+    variables and wildcards of the query are in it, and which posts use it."""
 
     visual_id: int
     score: float
@@ -133,7 +136,8 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSentence:
-    """A sentence of a generated answer. `cited` are the numbers of its sources, from 1; `unknown` are cited numbers that no source has."""
+    """A sentence of a generated answer. `cited` are the numbers of its sources, from 1; `unknown` are cited numbers
+    that no source has."""
 
     segments: tuple[HighlightedSegment, ...]
     cited: tuple[int, ...] = ()
@@ -142,9 +146,11 @@ class AnswerSentence:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The best passage for a question, at most 1,200 characters: as `text` with LaTeX between dollar signs, and as `segments`.
+    """The best passage for a question, at most 1,200 characters: as `text` with LaTeX between dollar signs, and as
+    `segments`.
 
-    A `generated` answer was written by a language model from the passages of its `sources`; it also has `sentences` with their citations."""
+    A `generated` answer was written by a language model from the passages of its `sources`; it also has `sentences`
+    with their citations."""
 
     text: str
     segments: tuple[HighlightedSegment, ...]

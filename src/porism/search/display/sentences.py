@@ -17,8 +17,8 @@ _CONTENT = "[^\x1c-\x1f]*+"
 _BLOCK_TAG = re.compile(f"{TAG}{BLOCK.pattern}{_CONTENT}", BLOCK.flags)
 _OTHER_TAG = re.compile(f"{TAG}{_CONTENT}")
 _EXPRESSION = re.compile(f"[{INLINE}{DISPLAY}][0-9]+ ([0-9]+)")
-# A formula, or a piece of text up to its sentence end. Text may be cut by marks of text, where tags were. Regular expressions take marks for
-# white space, so they are excluded from it.
+# A formula, or a piece of text up to its sentence end. Text may be cut by marks of text, where tags were. Regular
+# expressions take marks for white space, so they are excluded from it.
 _SPACES = f"(?:{WORDS}*+[^\\S\x1c-\x1f])"
 _PIECE = re.compile(
     f"[{INLINE}{DISPLAY}]{_CONTENT}"
@@ -30,8 +30,8 @@ _PIECE = re.compile(
 def split_pieces(text: Text) -> tuple[str, ...]:
     """Split a post into sentences and formulas, in a compact form that `joined_segments` reads.
 
-    A sentence is its text with the white space after it. A formula is its mark and stored content. Only the pieces that are shown become
-    segments: a post has fifty pieces, a snippet five."""
+    A sentence is its text with the white space after it. A formula is its mark and stored content. Only the pieces that
+    are shown become segments: a post has fifty pieces, a snippet five."""
     stored = _OTHER_TAG.sub(WORDS, _BLOCK_TAG.sub(f"{WORDS}\n", with_unmarked(text).stored))
     return tuple([piece for found in _PIECE.findall(stored) if (piece := found.replace(WORDS, ""))])
 

@@ -1,7 +1,8 @@
-"""Formulas that a source left as text: environments without dollar signs, and formulas between dollar signs that no reader found.
+"""Formulas that a source left as text: environments without dollar signs, and formulas between dollar signs that no
+reader found.
 
-The lab's files mark formulas by spans, but an environment with a formula inside its text was cut in pieces there. For display they are
-joined again. The collection keeps the text as it is."""
+The lab's files mark formulas by spans, but an environment with a formula inside its text was cut in pieces there. For
+display they are joined again. The collection keeps the text as it is."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from porism.text.segment import FORMULA, Segment, Text
 MAX_PIECES = 60  # segments that one environment may be cut into
 _BEGIN = re.compile(rf"\\begin\{{((?:{'|'.join(ENVIRONMENTS)})\*?)\}}")
 _DOLLARS = re.compile(r"(?<![\\$\w])\$([^$\n]{1,400})\$(?![\w$])")
-# What makes text between dollar signs a formula: a command, a script, an operator between symbols, or one letter. "$5 and $10" is none.
+# What makes text between dollar signs a formula: a command, a script, an operator between symbols, or one letter. "$5
+# and $10" is none.
 _MATHS = re.compile(r"\\[A-Za-z]|[\^_=]|\A\s*[A-Za-z]\s*\Z")
 _REFERENCE = re.compile(r"\\(?:eq)?ref\{([^{}\\]{1,40})\}")  # of an equation by its label
 _MARKS = ("\\begin{", "$", "ref{")
@@ -63,7 +65,8 @@ def _joined(segments: Sequence[Segment]) -> list[Segment]:
 
 
 def _end(queue: Sequence[Segment], text: str, begin: re.Match[str]) -> tuple[str, str, int] | None:
-    """Return the LaTeX of an environment, the text after it, and how many segments of the queue it takes; None if it never ends."""
+    """Return the LaTeX of an environment, the text after it, and how many segments of the queue it takes; None if it
+    never ends."""
     close = f"\\end{{{begin[1]}}}"
     collected = text[begin.start() :]
     used = 0

@@ -13,7 +13,8 @@ from porism.search.retrieval.query_terms import CONCEPT_FAMILIES
 class ConceptFeature(Feature):
     """BM25 of the terms that the query's concepts add, in one family."""
 
-    # Topics with judgments are long, so they say little about short queries, in which a name alone should find its formula.
+    # Topics with judgments are long, so they say little about short queries, in which a name alone should find its
+    # formula.
     least_weight: ClassVar[float] = 0.03
 
     def __init__(self, family: str) -> None:

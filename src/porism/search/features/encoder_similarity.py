@@ -1,4 +1,5 @@
-"""Similarity of the query to questions and answers by the bi-encoder of the index. Without vectors of posts every value is 0."""
+"""Similarity of the query to questions and answers by the bi-encoder of the index. Without vectors of posts every value
+is 0."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ TEXTS: dict[EncodedField, str] = {
 
 
 def same_question(cosines: npt.NDArray[F]) -> npt.NDArray[F]:
-    """Return a high power of cosines of a query and questions, 0 for negative ones: large only if they ask nearly the same."""
+    """Return a high power of cosines of a query and questions, 0 for negative ones: large only if they ask nearly the
+    same."""
     power: npt.NDArray[F] = np.maximum(cosines, 0.0) ** POWER
     return power
 
@@ -29,7 +31,8 @@ def same_question(cosines: npt.NDArray[F]) -> npt.NDArray[F]:
 class EncoderSimilarity(Feature):
     """The cosine of the query's vector and that of the title, the question or the answer; negative ones count as 0."""
 
-    # Which threads have their formulas compared does not depend on the model: it only adds to the score of the engine without one.
+    # Which threads have their formulas compared does not depend on the model: it only adds to the score of the engine
+    # without one.
     stage: ClassVar[int] = 1
     fitted_for: tuple[Kind, ...] = ("questions",)
 
@@ -53,9 +56,11 @@ class EncoderSimilarity(Feature):
 
 
 class SameQuestion(EncoderSimilarity):
-    """A high power of the cosine of the query's vector and that of the question: large only if they ask nearly the same.
+    """A high power of the cosine of the query's vector and that of the question: large only if they ask nearly the
+    same.
 
-    Answers gain by it on topics that were not fitted, and less by the cosine itself, by titles or by answers (docs/results/models.md)."""
+    Answers gain by it on topics that were not fitted, and less by the cosine itself, by titles or by answers
+    (docs/results/models.md)."""
 
     fitted_for: tuple[Kind, ...] = ("answers",)
 

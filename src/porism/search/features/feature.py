@@ -18,7 +18,8 @@ KINDS: tuple[Kind, ...] = ("answers", "questions")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A part of a feature's value and its cause: a word of the query, a formula of the query (by number), or what `text` says.
+    """A part of a feature's value and its cause: a word of the query, a formula of the query (by number), or what
+    `text` says.
 
     Reasons about the same word or formula are shown together, whichever features they come from."""
 
@@ -44,15 +45,17 @@ class RankingSoFar(Protocol):
 
 
 class Feature:
-    """A number for every candidate. Subclasses set `name` and `level` and implement `compute`; `explain` may name finer reasons.
+    """A number for every candidate. Subclasses set `name` and `level` and implement `compute`; `explain` may name finer
+    reasons.
 
-    `families` and `vectors` declare what the feature reads of documents; `reads` may name fewer families for a query. A feature of a later stage
-    depends on the ranking by the features of the stages before it: `prepare` returns what it needs of that ranking, and `compute` finds it as
-    `context.prepared[prepares]`. Features that give it the same name share it.
-    A feature is measured in its own standard deviation, for questions in that of the feature `unit_of`, if it names one: a title that hardly any
-    document shares a word with would otherwise count for more than the whole text.
-    A feature `of_formulas` compares formulas of the query; for answers it counts by their share of the query.
-    `porism model train ranking` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes the weight smaller than `least_weight`.
+    `families` and `vectors` declare what the feature reads of documents; `reads` may name fewer families for a query. A
+    feature of a later stage depends on the ranking by the features of the stages before it: `prepare` returns what it
+    needs of that ranking, and `compute` finds it as `context.prepared[prepares]`. Features that give it the same name
+    share it. A feature is measured in its own standard deviation, for questions in that of the feature `unit_of`, if it
+    names one: a title that hardly any document shares a word with would otherwise count for more than the whole text. A
+    feature `of_formulas` compares formulas of the query; for answers it counts by their share of the query. `porism
+    model train ranking` fits a weight for the kinds of `fitted_for`; elsewhere the weight stays 0. It never makes the
+    weight smaller than `least_weight`.
     """
 
     name: str
@@ -67,7 +70,8 @@ class Feature:
     least_weight: ClassVar[float] = 0.0
 
     def reads(self, context: QueryContext) -> Sequence[str]:
-        """Return the families of which the feature reads terms of documents for a query; by default all of `families`."""
+        """Return the families of which the feature reads terms of documents for a query; by default all of
+        `families`."""
         return self.families
 
     def prepare(self, batch: CandidateBatch, so_far: RankingSoFar) -> Any:

@@ -65,19 +65,22 @@ FEATURES = tuple(Feedback(family) for family in MOST_TERMS)
 
 
 def needs_feedback(batch: CandidateBatch, values: Mapping[str, Values]) -> bool:
-    """Return whether feedback is safe: threads with answers say the same in many words, and no thread is what the query names. Among documents, of
-    which each says one thing, the words of its neighbours lead away from the right one (docs/why/ranking.md)."""
+    """Return whether feedback is safe: threads with answers say the same in many words, and no thread is what the query
+    names. Among documents, of which each says one thing, the words of its neighbours lead away from the right one
+    (docs/why/ranking.md)."""
     named = any(values[name].max(initial=0.0) >= NAMED * batch.context.best_match for name in NAMING if name in values)
     return batch.context.index.is_forum and not named
 
 
 def feedback_terms(context: QueryContext, documents: Threads, best: Ints) -> dict[str, QueryTerms]:
-    """Return for each family the terms that weigh most in the best threads, given by their positions in a batch; the weights sum to 1."""
+    """Return for each family the terms that weigh most in the best threads, given by their positions in a batch; the
+    weights sum to 1."""
     return {family: _feedback_terms(context, documents, best, family) for family in MOST_TERMS}
 
 
 def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, family: str) -> QueryTerms:
-    """Return the terms with the largest sum of strengths over the threads; a term of a single thread is not what they share."""
+    """Return the terms with the largest sum of strengths over the threads; a term of a single thread is not what they
+    share."""
     rows, field_weights = documents.terms[family], np.array(THREAD.vector(FIELDS))
     posts = span_positions(documents.starts[best], documents.ends[best])
     thread_of_post = np.repeat(np.arange(len(best)), documents.ends[best] - documents.starts[best])

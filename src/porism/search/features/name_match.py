@@ -17,8 +17,8 @@ TEXTS = {"title": "the title is exactly your query", "question": "defines what y
 
 
 class NameMatch(Feature):
-    """For a thread one of whose names, in one field, is the query, as much as the best match of the words: so it weighs the same in a collection
-    of any size."""
+    """For a thread one of whose names, in one field, is the query, as much as the best match of the words: so it weighs
+    the same in a collection of any size."""
 
     families = (NAME_FAMILY,)
     unit_of = "thread.words"

@@ -1,4 +1,5 @@
-"""Titles that say what the query says, and nothing else: a query that names a theorem finds the thread with that title first."""
+"""Titles that say what the query says, and nothing else: a query that names a theorem finds the thread with that title
+first."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ TITLE = FIELDS.index("title")
 FAMILIES = {"words": 1.0, "tuples": 0.2}  # the weight of a term; a formula has many tuples
 SHARPNESS = 8  # the power of the overlap
 ROUNDING = 1e-4  # idf is stored in single precision
-LEAST = 0.75  # an overlap below counts nothing: features are divided by their deviation, which would raise the smallest values
+# an overlap below counts nothing: features are divided by their deviation, which would raise the smallest values
+LEAST = 0.75
 
 
 @compiled
@@ -60,8 +62,8 @@ def _known(keys: npt.NDArray[np.int64], ascending: npt.NDArray[np.int64]) -> npt
 
 
 class TitleIdentity(Feature):
-    """The overlap (Dice coefficient by idf) of the query's terms with those of the title, to a high power, times the best match of the words, so that
-    it weighs the same in a collection of any size."""
+    """The overlap (Dice coefficient by idf) of the query's terms with those of the title, to a high power, times the
+    best match of the words, so that it weighs the same in a collection of any size."""
 
     name = "title.identity"
     families = tuple(FAMILIES)
@@ -78,7 +80,8 @@ class TitleIdentity(Feature):
         return values
 
     def _possible(self, batch: CandidateBatch) -> Ints:
-        """Return the threads whose titles may overlap enough: the terms that they share with the query suffice if they have no others."""
+        """Return the threads whose titles may overlap enough: the terms that they share with the query suffice if they
+        have no others."""
         shared, asked = np.zeros(batch.thread_count), 0.0
         for family, weight in FAMILIES.items():
             terms, rows = batch.context.terms[family], batch.documents.terms[family]

@@ -1,12 +1,13 @@
 """Alignment of symbol sequences: a weighted edit distance with affine gaps (Gotoh, 1982), compiled.
 
-Deleting a symbol of the query costs its weight; inserting a symbol costs a quarter of its weight, because a formula that contains
-more than the query is better than one that contains less. Replacing a variable by a variable costs half the weight, replacing a
-number by a number the whole weight; no other symbol may be replaced. Opening a gap costs extra, so that one connected match beats
-scattered ones. similarity = 1 - distance / (distance when nothing matches), between 0 and 1.
+Deleting a symbol of the query costs its weight; inserting a symbol costs a quarter of its weight, because a formula
+that contains more than the query is better than one that contains less. Replacing a variable by a variable costs half
+the weight, replacing a number by a number the whole weight; no other symbol may be replaced. Opening a gap costs extra,
+so that one connected match beats scattered ones. similarity = 1 - distance / (distance when nothing matches), between 0
+and 1.
 
-LANES formulas of about equal length are aligned at once: the same step of each is one entry of an array, so that the compiler uses the
-vector instructions of the processor."""
+LANES formulas of about equal length are aligned at once: the same step of each is one entry of an array, so that the
+compiler uses the vector instructions of the processor."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ VARIABLE_COST, NUMBER_COST = 0.5, 1.0  # of replacing a variable or a number by 
 _INFINITE = np.float32(1e9)
 _OPENING, _NOTHING = np.float32(GAP_COST), np.float32(0)
 LANES = 32
-# Where the four values of a cell are, and those of a symbol. Unsigned: numba would test signed positions for being negative.
+# Where the four values of a cell are, and those of a symbol. Unsigned: numba would test signed positions for being
+# negative.
 _ONE, _TWO, _THREE, _FOUR = (np.uint64(times * LANES) for times in (1, 2, 3, 4))
 _NO_LABEL = np.float32(-1)  # after the last symbol of the shorter formulas
 
@@ -47,8 +49,8 @@ class LabelTable(NamedTuple):
 
 
 class _Costs(NamedTuple):
-    """The symbols of the query as the alignment reads them: label, kind and edge as numbers that are compared, and the costs of deleting the
-    symbol, of replacing it by another of its kind, and of a match on another edge."""
+    """The symbols of the query as the alignment reads them: label, kind and edge as numbers that are compared, and the
+    costs of deleting the symbol, of replacing it by another of its kind, and of a match on another edge."""
 
     labels: npt.NDArray[np.float32]
     kinds: npt.NDArray[np.float32]
@@ -117,7 +119,8 @@ def read_symbols(
     candidates: SymbolSequences, table: LabelTable, with_edges: bool, item: int, lane: int, longest: int, symbols: Array,
     total: Any,
 ) -> Any:  # fmt: skip
-    """Write the symbols of a candidate into a lane: label, kind, edge and cost of inserting it. Return `total` and the sum of these costs."""
+    """Write the symbols of a candidate into a lane: label, kind, edge and cost of inserting it. Return `total` and the
+    sum of these costs."""
     start, end = candidates.starts[item], candidates.ends[item]
     at = lane
     for symbol in range(start, end):
@@ -137,9 +140,9 @@ def read_symbols(
 
 @compiled
 def align(query: _Costs, symbols: Array, lengths: Array, cells: Array, distances: Array) -> None:
-    """Write the distance of the query to the formula in each lane. `cells` is a working buffer: for each symbol of the query, and before the
-    first one, the costs of all alignments so far that end with a match, a deletion or an insertion, and the least of the three before
-    the last symbol of the formula.
+    """Write the distance of the query to the formula in each lane. `cells` is a working buffer: for each symbol of the
+    query, and before the first one, the costs of all alignments so far that end with a match, a deletion or an
+    insertion, and the least of the three before the last symbol of the formula.
 
     Gaps before the first and after the last symbol of the query cost nothing to open."""
     size = len(query.labels)
@@ -175,8 +178,8 @@ def advance(
     cells: Array, cell: Any, symbols: Array, symbol: Any, label: Any, kind: Any, edge: Any, deleting: Any, replacing: Any,
     moving: Any, opening: Any,
 ) -> None:  # fmt: skip
-    """Compute the cell of one symbol of the query and the next symbol of each formula. Conditions choose between values that are all
-    computed, since only such code becomes vector instructions."""
+    """Compute the cell of one symbol of the query and the next symbol of each formula. Conditions choose between values
+    that are all computed, since only such code becomes vector instructions."""
     for lane in range(_ONE):
         at, other = cell + lane, symbol + lane
         matched, deleted, inserted = cells[at], cells[at + _ONE], cells[at + _TWO]

@@ -17,8 +17,8 @@ NO_LEVEL = -1
 
 
 class FormulaBatch(NamedTuple):
-    """Candidates in one order: number in the store, visual id, tuple score, level at which the query occurs as a sub-expression (index into LEVELS, or
-    NO_LEVEL), layout trees and operator trees as symbol sequences, and paths."""
+    """Candidates in one order: number in the store, visual id, tuple score, level at which the query occurs as a
+    sub-expression (index into LEVELS, or NO_LEVEL), layout trees and operator trees as symbol sequences, and paths."""
 
     numbers: npt.NDArray[np.int64]
     visual_ids: npt.NDArray[np.int64]
@@ -55,7 +55,8 @@ class FormulaBatch(NamedTuple):
 
 
 def make_batches(queries: Sequence[FoundFormulas], read: Formulas) -> list[FormulaBatch]:
-    """Return the candidates of several queries, which were read from the store one after another, as a batch for each query."""
+    """Return the candidates of several queries, which were read from the store one after another, as a batch for each
+    query."""
     scores = np.concatenate([found.candidates.tuple_scores for found in queries])
     whole = batch_of(read, scores, np.concatenate([_levels(found) for found in queries]))
     ends = np.cumsum([len(found.candidates.numbers) for found in queries]).tolist()

@@ -1,4 +1,5 @@
-"""Candidates of a formula query: the union of several searches over the posting lists, since each kind of term misses some formulas."""
+"""Candidates of a formula query: the union of several searches over the posting lists, since each kind of term misses
+some formulas."""
 
 from __future__ import annotations
 
@@ -19,9 +20,10 @@ from porism.store.weighting import BM25, lucene_idf, saturation
 
 WEIGHTING = BM25()
 PATH_DEPTH, PART_DEPTH = 200, 200
-MAX_PATHS = 40  # the rarest paths of the query are searched; the frequent ones have long posting lists and change few candidates
-# Terms that more than this share of all formulas contain select little, and their posting lists take most of the time in a large
-# index. Below LARGE_INDEX formulas every term is searched, since time does not matter there.
+# the rarest paths of the query are searched; the frequent ones have long posting lists and change few candidates
+MAX_PATHS = 40
+# Terms that more than this share of all formulas contain select little, and their posting lists take most of the time
+# in a large index. Below LARGE_INDEX formulas every term is searched, since time does not matter there.
 MAX_DOCUMENT_SHARE = {"tuples": 0.5, "paths": 0.2}
 LARGE_INDEX = 20_000
 MIN_POSTINGS = 20  # for each requested candidate; if the rarer terms have fewer, the frequent ones are searched too
@@ -56,8 +58,8 @@ class QueryCounts(NamedTuple):
 
 
 class FoundFormulas(NamedTuple):
-    """What the searches of a query found: the numbers of formulas that contain the query, each with its strictest level; of those that
-    may contain it; and all candidates."""
+    """What the searches of a query found: the numbers of formulas that contain the query, each with its strictest
+    level; of those that may contain it; and all candidates."""
 
     containing: dict[int, Level]
     possible: list[int]
@@ -65,8 +67,9 @@ class FoundFormulas(NamedTuple):
 
 
 class CandidateSearch:
-    """The searches of one query over the posting lists: the best `depth` formulas by tuples, more by paths and sub-expressions, those that contain
-    the query as a whole (at most `most_containing` for each level, the shortest first) and, if it is `matched`, those that may contain it."""
+    """The searches of one query over the posting lists: the best `depth` formulas by tuples, more by paths and
+    sub-expressions, those that contain the query as a whole (at most `most_containing` for each level, the shortest
+    first) and, if it is `matched`, those that may contain it."""
 
     def __init__(
         self, query: FormulaQuery, counts: QueryCounts, info: StoreInfo, depth: int, most_containing: int, matched: bool
@@ -131,7 +134,8 @@ def count_terms(queries: Sequence[FormulaQuery], snapshot: Snapshot) -> list[Que
 
 
 def selective_terms(family: str, counted: CountedTerms, depth: int, formulas: int) -> Sequence[Term]:
-    """Return the terms of a family; in a large index without the most frequent ones, if the others have enough postings."""
+    """Return the terms of a family; in a large index without the most frequent ones, if the others have enough
+    postings."""
     if formulas < LARGE_INDEX:
         return counted.terms
     rare = np.flatnonzero(counted.documents <= MAX_DOCUMENT_SHARE[family] * formulas)

@@ -1,4 +1,5 @@
-"""A quick estimate of the similarity of a formula to many others: the weight of the symbols that they have in common, whatever their order.
+"""A quick estimate of the similarity of a formula to many others: the weight of the symbols that they have in common,
+whatever their order.
 
 It chooses the formulas whose trees are worth an alignment. Compiled."""
 
@@ -40,7 +41,8 @@ def _fill_bounds(
     starts: Any, ends: Any, labels: Any, kinds: Any, weights: Any, wanted: Any, size: int, variables: int, variable_weight: float,
     total: float, out: Any,
 ) -> None:  # fmt: skip
-    """Write for each candidate the largest similarity that an alignment could have if the order of symbols did not matter.
+    """Write for each candidate the largest similarity that an alignment could have if the order of symbols did not
+    matter.
 
     `wanted` has the number of times that the query has each label; it is unchanged in the end."""
     for number in range(len(starts)):

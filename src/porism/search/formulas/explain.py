@@ -1,4 +1,5 @@
-"""Explanations of formula hits: which symbols of the query match which symbols of the formula, under which names, and what each feature adds."""
+"""Explanations of formula hits: which symbols of the query match which symbols of the formula, under which names, and
+what each feature adds."""
 
 from __future__ import annotations
 
@@ -92,7 +93,8 @@ def _same_length(pairs: Iterable[NodePair]) -> NodePair:
 
 
 def renamed_variables(query: FlatLayout, item: FlatLayout, pairs: Iterable[SymbolPair]) -> list[Binding]:
-    """Return the variables of the query that an alignment renames, each bound to the one it is paired with most often."""
+    """Return the variables of the query that an alignment renames, each bound to the one it is paired with most
+    often."""
     partners: dict[str, Counter[str]] = {}
     for pair in pairs:
         name = query.labels[pair.query]

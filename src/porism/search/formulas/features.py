@@ -1,4 +1,5 @@
-"""Features of formula search: each compares the query with candidate formulas in one way. The score is their weighted sum."""
+"""Features of formula search: each compares the query with candidate formulas in one way. The score is their weighted
+sum."""
 
 from __future__ import annotations
 
@@ -26,7 +27,8 @@ RENAMED_LEVEL = LEVELS.index("renamed")
 
 @dataclass(frozen=True, slots=True)
 class FormulaContext:
-    """What features read besides the candidates: the analysed query, and kind and weight of every label in both trees."""
+    """What features read besides the candidates: the analysed query, and kind and weight of every label in both
+    trees."""
 
     query: FormulaQuery
     layout_labels: LabelTable
@@ -122,7 +124,8 @@ class StructureFeature:
 class OccurrenceFeature:
     """A bonus for the same formula and for formulas that contain the query.
 
-    Where the query must occur, the searcher replaces it by the level of the match, which then decides before all other features."""
+    Where the query must occur, the searcher replaces it by the level of the match, which then decides before all other
+    features."""
 
     name: str = "occurrence"
     weight: float = 1.0
@@ -131,7 +134,8 @@ class OccurrenceFeature:
     inside: float = 0.1
 
     def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Give the bonus by level; operator trees that align perfectly are the same formula in another notation or order."""
+        """Give the bonus by level; operator trees that align perfectly are the same formula in another notation or
+        order."""
         whole = batch.operator_sizes == len(context.query.operators.labels)
         renamed = np.where((batch.levels == RENAMED_LEVEL) & whole, self.renamed, 0.0)
         inside = (batch.levels != NO_LEVEL) & (batch.levels != RENAMED_LEVEL)

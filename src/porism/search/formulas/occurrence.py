@@ -44,13 +44,15 @@ def root_terms(query: FormulaQuery) -> list[str]:
     if len(tree.labels) == 1:
         return []
     terms = query.features.parts
-    # The sub-expressions of the tree as written come first, then those of the normal form; both start with the whole tree.
+    # The sub-expressions of the tree as written come first, then those of the normal form; both start with the whole
+    # tree.
     written = sum(term[0] == WRITTEN for term in terms)
     return [*terms[: min(written, 1)], *terms[written : written + 3]]
 
 
 def with_all_paths(query: FormulaQuery) -> list[TermQuery]:
-    """Return the searches for formulas that have all paths of the query, those with the same symbols first, short formulas before long ones.
+    """Return the searches for formulas that have all paths of the query, those with the same symbols first, short
+    formulas before long ones.
 
     The query may occur in them as some operands of a sum, a product or a chain of relations, which have no hash."""
     searches: list[TermQuery] = []
@@ -70,8 +72,8 @@ def with_all_paths(query: FormulaQuery) -> list[TermQuery]:
 
 
 def by_shape(query: FormulaQuery) -> list[TermQuery]:
-    """Return the search for formulas whose structure is that of a query with wildcards, the most similar first: a wildcard is taken for a variable
-    or a number.
+    """Return the search for formulas whose structure is that of a query with wildcards, the most similar first: a
+    wildcard is taken for a variable or a number.
 
     Terms of a wildcard itself are in no formula, so that a query of wildcards alone would have no candidates."""
     parsed = query.parsed
@@ -114,8 +116,8 @@ def match_trees(
 ) -> MatchedFormulas:
     """Return those of some formulas of a batch in which the query occurs, found by matching operator trees.
 
-    Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED formulas with the necessary labels are matched. When the
-    time is short, the last ones are not matched."""
+    Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED formulas with the necessary
+    labels are matched. When the time is short, the last ones are not matched."""
     found: dict[int, Occurrence] = {}
     unmatched = 0
     pattern = PreparedTree(query.parsed.operators)

@@ -1,7 +1,7 @@
 """Formulas of posts that are similar to those of a query, as terms by which posts are compared with it.
 
-Only formulas of the best candidate threads are compared, so that the cost does not depend on the size of the collection. A formula with
-wildcards is searched in the whole index, since no other term finds what it binds to."""
+Only formulas of the best candidate threads are compared, so that the cost does not depend on the size of the
+collection. A formula with wildcards is searched in the whole index, since no other term finds what it binds to."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ MAX_THREADS = 100  # more frequent formulas do not distinguish threads
 
 
 class SimilarFormulas(NamedTuple):
-    """Formulas similar to one of the query: the size of that one, the keys by which posts name them, and the similarity of each."""
+    """Formulas similar to one of the query: the size of that one, the keys by which posts name them, and the similarity
+    of each."""
 
     size: int
     keys: Ints
@@ -38,7 +39,8 @@ class SimilarFormulas(NamedTuple):
 
 
 class BoundFormulas(NamedTuple):
-    """Formulas similar to one with wildcards, the visual ids of those to which it binds, and how many were not matched for lack of time."""
+    """Formulas similar to one with wildcards, the visual ids of those to which it binds, and how many were not matched
+    for lack of time."""
 
     similar: SimilarFormulas
     visual_ids: tuple[int, ...]

@@ -1,11 +1,12 @@
 """Structural similarity: the largest common substructure of two operator trees under consistent renaming, compiled.
 
-After Approach Zero (Zhong and Zanibbi, ECIR 2019). For a node of the query and a node of a formula, count the paths that reach both
-through the same classes of operators, each weighted by its inverse path frequency: this is the common structure below the two nodes.
-Within it each symbol of the query is mapped to one symbol of the formula, the one it shares most paths with. Equal symbols count
-fully, different ones a little.
+After Approach Zero (Zhong and Zanibbi, ECIR 2019). For a node of the query and a node of a formula, count the paths
+that reach both through the same classes of operators, each weighted by its inverse path frequency: this is the common
+structure below the two nodes. Within it each symbol of the query is mapped to one symbol of the formula, the one it
+shares most paths with. Equal symbols count fully, different ones a little.
 
-score = (common structure / whole query) x (MIX + (1 - MIX) x symbol agreement) x size of the query / size of the formula (damped)."""
+score = (common structure / whole query) x (MIX + (1 - MIX) x symbol agreement) x size of the query / size of the
+formula (damped)."""
 
 from __future__ import annotations
 
@@ -28,9 +29,9 @@ EMPTY = -1
 class PathGroups(NamedTuple):
     """The paths of a query, grouped by key and upper end for the kernel.
 
-    `slots` and `slot_keys` are a hash table from path keys to indices of keys. The groups of key i are those from `key_starts[i]`
-    to `key_starts[i + 1]`. A group has an upper node, a width (its number of paths), and symbols with counts from
-    `symbol_starts[group]` to `symbol_starts[group + 1]`."""
+    `slots` and `slot_keys` are a hash table from path keys to indices of keys. The groups of key i are those from
+    `key_starts[i]` to `key_starts[i + 1]`. A group has an upper node, a width (its number of paths), and symbols with
+    counts from `symbol_starts[group]` to `symbol_starts[group + 1]`."""
 
     slots: npt.NDArray[np.int32]
     slot_keys: npt.NDArray[np.uint32]
@@ -60,7 +61,8 @@ def group_paths(query: Features, labels: list[int], weights: list[float], table:
         groups.setdefault(key, {}).setdefault(node, Counter())[labels[below]] += 1
         frequency[labels[below]] += 1
     weight_of = dict(zip(labels, weights, strict=True))
-    # The most frequent symbol chooses its partner first. Of equals it is the one with the smaller id: other orders rank no better.
+    # The most frequent symbol chooses its partner first. Of equals it is the one with the smaller id: other orders rank
+    # no better.
     order = {label: at for at, label in enumerate(sorted(frequency, key=lambda one: (-frequency[one], one)))}
     symbol_weight = np.array([weight_of[label] for label in order])
     return _columns(groups, len(nodes), order, symbol_weight, table)
@@ -147,9 +149,10 @@ def _size_factor(leaves: npt.NDArray[np.integer]) -> npt.NDArray[np.float64]:
 
 
 class _Buffers(NamedTuple):
-    """Working buffers of the kernel: the common structure with each node of the query and the agreement that it allows at most, the nodes that
-    have one, the paths of each pair of symbols (one row for each symbol of the formula), the symbols of the formula, the index of each path's
-    key, and the pairs of nodes that may be the best ones, with their common structure and the largest score that they can have."""
+    """Working buffers of the kernel: the common structure with each node of the query and the agreement that it allows
+    at most, the nodes that have one, the paths of each pair of symbols (one row for each symbol of the formula), the
+    symbols of the formula, the index of each path's key, and the pairs of nodes that may be the best ones, with their
+    common structure and the largest score that they can have."""
 
     shared: Array
     allowed: Array
@@ -188,8 +191,8 @@ def score_batch(query: PathGroups, candidates: PathRows, out: Array) -> None:
 
 @compiled
 def find_pairs(query: PathGroups, paths: PathRows, start: int, end: int, buffers: _Buffers) -> tuple[int, float]:
-    """Write the pairs of a query node and a node of the formula (its paths from first to last) whose common structure is near the largest one
-    so far. Return how many there are, and how large the largest is."""
+    """Write the pairs of a query node and a node of the formula (its paths from first to last) whose common structure
+    is near the largest one so far. Return how many there are, and how large the largest is."""
     above, keys = paths.above, paths.keys
     shared, allowed, touched, key_index = buffers.shared, buffers.allowed, buffers.touched, buffers.key_index
     slots, slot_keys, key_starts, idf = query.slots, query.slot_keys, query.key_starts, query.idf
@@ -243,9 +246,11 @@ def find_pairs(query: PathGroups, paths: PathRows, start: int, end: int, buffers
 
 @compiled
 def best_pair(query: PathGroups, paths: PathRows, start: int, number: int, least: float, buffers: _Buffers) -> float:
-    """Return common structure x symbol agreement of the best of the pairs whose common structure is not less than `least`.
+    """Return common structure x symbol agreement of the best of the pairs whose common structure is not less than
+    `least`.
 
-    The pair that can have the largest score is examined first, and the others only while they can still have a larger one."""
+    The pair that can have the largest score is examined first, and the others only while they can still have a larger
+    one."""
     best = 0.0
     while True:
         chosen = -1
@@ -277,7 +282,8 @@ def find_key(slots: Array, slot_keys: Array, key: int) -> int:
 def symbol_agreement(
     query: PathGroups, paths: PathRows, node: int, first: int, last: int, start: int, buffers: _Buffers
 ) -> float:
-    """Return the weight of the paths on which symbols agree when each symbol of the query is mapped to one of the formula."""
+    """Return the weight of the paths on which symbols agree when each symbol of the query is mapped to one of the
+    formula."""
     # Names for the columns: taking one out of its tuple costs more than using it.
     keys, key_index, key_starts, nodes = paths.keys, buffers.key_index, query.key_starts, query.nodes
     labels, cells, present = paths.labels, buffers.cells, buffers.present
@@ -305,7 +311,8 @@ def add_shared(
     symbol_starts: Array, symbols: Array, counts: Array, symbol_label: Array, symbol_weight: Array, labels: Array,
     group: int, run: int, end: int, cells: Array, present: Array, size: int,
 ) -> int:  # fmt: skip
-    """Add the paths that a query group shares with the paths from `run` to `end`, for each pair of symbols; return the number of columns."""
+    """Add the paths that a query group shares with the paths from `run` to `end`, for each pair of symbols; return the
+    number of columns."""
     while run < end:
         label = labels[run]
         next_run = run + 1

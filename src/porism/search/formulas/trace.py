@@ -1,4 +1,5 @@
-"""Traceback of the alignment: which symbols of the query the cheapest alignment pairs with which symbols of a formula, compiled.
+"""Traceback of the alignment: which symbols of the query the cheapest alignment pairs with which symbols of a formula,
+compiled.
 
 The recurrence is that of `alignment.advance`, with the whole table kept so that the path can be followed back."""
 
@@ -34,7 +35,8 @@ class SymbolPair(NamedTuple):
 
 
 def matched_pairs(query: SymbolSequence, item: SymbolSequence) -> list[SymbolPair]:
-    """Return the pairs of the cheapest alignment, in order. A match of symbols on different edges costs the symbol's weight."""
+    """Return the pairs of the cheapest alignment, in order. A match of symbols on different edges costs the symbol's
+    weight."""
     return [SymbolPair(a, b) for a, b in cheapest_path(query, item).tolist()]
 
 

@@ -1,4 +1,5 @@
-"""Answers as text of at most 1,200 characters, cut after a sentence, never inside a formula, with the citations that name the passages behind each sentence."""
+"""Answers as text of at most 1,200 characters, cut after a sentence, never inside a formula, with the citations that
+name the passages behind each sentence."""
 
 from __future__ import annotations
 
@@ -31,8 +32,9 @@ class Piece(Protocol):
 def as_text(pieces: Iterable[Piece]) -> str:
     """Return text with LaTeX between dollar signs, whose number is even by the lab's way of counting.
 
-    The lab counts a dollar sign unless a backslash is before it, and reads one character together with it. So dollar signs in text become full-width ones,
-    neighbouring formulas are apart by a blank, and a blank follows a backslash before a dollar sign."""
+    The lab counts a dollar sign unless a backslash is before it, and reads one character together with it. So dollar
+    signs in text become full-width ones, neighbouring formulas are apart by a blank, and a blank follows a backslash
+    before a dollar sign."""
     out = ""
     for piece in pieces:
         if piece.kind != "formula":
@@ -57,7 +59,8 @@ def join(sentences: Iterable[Sentence]) -> str:
 
 
 def fit(sentences: Sequence[Sentence], limit: int = MAX_LENGTH) -> list[list[Segment]]:
-    """Return the first sentences that fit into the limit. If the first one alone does not, it is cut between words or formulas."""
+    """Return the first sentences that fit into the limit. If the first one alone does not, it is cut between words or
+    formulas."""
     kept: list[list[Segment]] = []
     for sentence in sentences:
         if len(join([*kept, sentence])) > limit:
@@ -94,7 +97,8 @@ THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)  # what some mode
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A written answer as sentences with their citations. `cut` is true if sentences were left out, because the answer was too long."""
+    """A written answer as sentences with their citations. `cut` is true if sentences were left out, because the answer
+    was too long."""
 
     sentences: tuple[AnswerSentence, ...]
     cut: bool

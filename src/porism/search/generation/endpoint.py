@@ -1,6 +1,8 @@
-"""A language model behind an address that follows the OpenAI protocol: chat completions, plain completions, and streams of both.
+"""A language model behind an address that follows the OpenAI protocol: chat completions, plain completions, and streams
+of both.
 
-Nothing of a reply is trusted: its size, its time, its status and its form are checked. Redirects are not followed, because the key would go with them."""
+Nothing of a reply is trusted: its size, its time, its status and its form are checked. Redirects are not followed,
+because the key would go with them."""
 
 from __future__ import annotations
 
@@ -63,7 +65,8 @@ class Reply:
 
 @contextmanager
 def posted(url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> Iterator[Reply]:
-    """Send a POST request and return the reply. Raise ValueError for an invalid address, TimeoutError, or another OSError."""
+    """Send a POST request and return the reply. Raise ValueError for an invalid address, TimeoutError, or another
+    OSError."""
     from http.client import HTTPException
 
     connection, path = _connection(url, seconds)
@@ -115,7 +118,8 @@ SHOWN = 200  # characters of a reply that a message quotes
 
 
 class EndpointError(PorismError):
-    """A language model did not answer, or not as the protocol says. `may_pass` is true if the same request may succeed later."""
+    """A language model did not answer, or not as the protocol says. `may_pass` is true if the same request may succeed
+    later."""
 
     def __init__(self, message: str, *, where: str = "", fix: str = "", may_pass: bool = False) -> None:
         super().__init__(message, where=where, fix=fix)
@@ -139,7 +143,8 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class Completion:
-    """What a model wrote. `finished` is true if it ended by itself; tokens are None where the endpoint does not count them."""
+    """What a model wrote. `finished` is true if it ended by itself; tokens are None where the endpoint does not count
+    them."""
 
     text: str
     finished: bool
@@ -150,7 +155,8 @@ class Completion:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Address of a language model. The key is sent as a bearer token and never shown; `seconds` is the longest time of a whole reply."""
+    """Address of a language model. The key is sent as a bearer token and never shown; `seconds` is the longest time of
+    a whole reply."""
 
     url: str
     model: str

@@ -1,6 +1,8 @@
-"""Answers written by a language model from the best passages, where an endpoint is configured. They are marked as generated.
+"""Answers written by a language model from the best passages, where an endpoint is configured. They are marked as
+generated.
 
-The model is asked to cite the passages. Every citation is checked, and sentences without one are marked. Without an answer the best passage remains."""
+The model is asked to cite the passages. Every citation is checked, and sentences without one are marked. Without an
+answer the best passage remains."""
 
 from __future__ import annotations
 
@@ -25,7 +27,8 @@ RESERVE_SECONDS = 0.3  # of the time limit of a query, for showing the answer
 
 @dataclass(frozen=True, slots=True)
 class AnswerBasis:
-    """What an answer is written from: the question, and the best passage with the passages of the best posts as its sources."""
+    """What an answer is written from: the question, and the best passage with the passages of the best posts as its
+    sources."""
 
     question: str
     extract: Extract
@@ -63,7 +66,8 @@ def generate_answer(endpoint: Endpoint, basis: AnswerBasis) -> Extract:
 
 
 def stream_answer(endpoint: Endpoint, basis: AnswerBasis) -> Iterator[Writing | Extract]:
-    """Yield an answer while it is written, and at last the whole; the best passage, with a note, if the model does not answer."""
+    """Yield an answer while it is written, and at last the whole; the best passage, with a note, if the model does not
+    answer."""
     began = time.perf_counter()
     text, shown = "", 0
     try:

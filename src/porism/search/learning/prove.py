@@ -1,10 +1,11 @@
 """What a model gives on judged topics: as a feature, as a source of candidates, as a re-ranker of the first hits.
 
-For answers a bi-encoder is two features: the similarity of questions as the engine uses it (`encoder.same_question`), and the cosines.
-They are separate rows, since weights of all three together would be chosen from many more combinations by the same few topics.
+For answers a bi-encoder is two features: the similarity of questions as the engine uses it (`encoder.same_question`),
+and the cosines. They are separate rows, since weights of all three together would be chosen from many more combinations
+by the same few topics.
 
-Weights are chosen on other topics than those that are measured: on the other files, or, for a single file, on the other folds. Differences
-are tested by a paired randomisation test."""
+Weights are chosen on other topics than those that are measured: on the other files, or, for a single file, on the other
+folds. Differences are tested by a paired randomisation test."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ from porism.search.retrieval.query_terms import encoder_text, encoder_texts
 from porism.store.protocols import Encoder, Snapshot
 
 Values = npt.NDArray[np.float64]
-# Of a model's similarity, both in standard deviations over the first hits. The engine's weight of the same question, .1 in standard deviations over
-# all posts, is .2 to .5 in these for nine topics of ten of the slice, .30 in the median.
+# Of a model's similarity, both in standard deviations over the first hits. The engine's weight of the same question, .1
+# in standard deviations over all posts, is .2 to .5 in these for nine topics of ten of the slice, .30 in the median.
 WEIGHTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8)
 SAME_QUESTION = "same question"
 DEPTH = 200  # hits that a feature may reorder
@@ -58,7 +59,8 @@ class JudgedSet(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ProvedTopic:
-    """The first hits of the engine for a topic: its scores, the model's scores by signal, which hits are relevant, and how many posts are."""
+    """The first hits of the engine for a topic: its scores, the model's scores by signal, which hits are relevant, and
+    how many posts are."""
 
     fold: str
     base: Values
@@ -77,7 +79,8 @@ class ProvedTopic:
 
 
 class ModelUse(NamedTuple):
-    """What a use of the model gives: mean average precision without and with it, the p-value, and the weights that were chosen."""
+    """What a use of the model gives: mean average precision without and with it, the p-value, and the weights that were
+    chosen."""
 
     use: str
     topics: int

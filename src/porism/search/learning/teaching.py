@@ -1,8 +1,9 @@
-"""The collection teaches its own ranking: known-item queries that an index makes of its own posts choose a few factors of the default weights.
+"""The collection teaches its own ranking: known-item queries that an index makes of its own posts choose a few factors
+of the default weights.
 
-A title should find its question by the rest of it, a title of a linked question the other one, a term that a text defines that text; what would
-tell the answer is hidden. One half of the queries chooses, the other half tests. The defaults stay unless the gain there is sure. All choices
-are deterministic."""
+A title should find its question by the rest of it, a title of a linked question the other one, a term that a text
+defines that text; what would tell the answer is hidden. One half of the queries chooses, the other half tests. The
+defaults stay unless the gain there is sure. All choices are deterministic."""
 
 from __future__ import annotations
 
@@ -42,7 +43,8 @@ class OwnQuery(NamedTuple):
 
 
 class Taught(NamedTuple):
-    """The candidates of a query: their weighted features, summed by group (the last column: all others), and which one is right."""
+    """The candidates of a query: their weighted features, summed by group (the last column: all others), and which one
+    is right."""
 
     values: Floats
     right: npt.NDArray[np.bool_]
@@ -94,7 +96,8 @@ def _values(taught: Sequence[Taught], factors: dict[str, float]) -> Floats:
 
 
 def own_queries(engine: Engine) -> Iterator[OwnQuery]:
-    """Yield queries of threads that are spread over the whole collection, at most MOST_QUERIES. Linked questions give queries where links are indexed."""
+    """Yield queries of threads that are spread over the whole collection, at most MOST_QUERIES. Linked questions give
+    queries where links are indexed."""
     snapshot, content = engine.snapshot, engine.content
     every = np.fromiter(content.question_ids(), np.int64)
     ids = every[np.unique(np.linspace(0, len(every) - 1, MOST_QUERIES).astype(np.int64))]
@@ -111,7 +114,8 @@ def own_queries(engine: Engine) -> Iterator[OwnQuery]:
 
 
 def _queries_of(engine: Engine, post: Post, row: int, linked: Sequence[Text]) -> Iterator[OwnQuery]:
-    """Yield the queries that one question gives, the most telling first: a linked question, a defined term, its own title."""
+    """Yield the queries that one question gives, the most telling first: a linked question, a defined term, its own
+    title."""
     for title in linked[:1]:
         yield OwnQuery(title.plain(), HiddenText(row, ("linked_titles", "question_comments")))
     for name in emphasised_names(post.body):
@@ -126,8 +130,8 @@ def _queries_of(engine: Engine, post: Post, row: int, linked: Sequence[Text]) ->
 
 
 def _taught(engine: Engine, query: OwnQuery) -> Taught:
-    """Score the candidates of a query, the right one without what is hidden. The vector of a thread knows its title, so that it does not count
-    where the title is hidden."""
+    """Score the candidates of a query, the right one without what is hidden. The vector of a thread knows its title, so
+    that it does not count where the title is hidden."""
     scored = engine.score(engine.read(query.text), "questions", query.hidden)
     ranked = scored.table.batch.ranked_count("questions")
     matrix = (scored.table.matrix("questions") * scored.factors)[:ranked].astype(np.float64)

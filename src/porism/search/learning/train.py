@@ -1,7 +1,9 @@
-"""Fit the weights of the ranking model on judged topics, so that relevant posts rank before all others. No weight is negative.
+"""Fit the weights of the ranking model on judged topics, so that relevant posts rank before all others. No weight is
+negative.
 
-The loss of a topic is the mean over its relevant posts of -ln(e^s / (e^s + sum of e^t)), where s is the score of the post and t runs over the
-scores of the posts that are not relevant. A penalty on the squared weights is added. Posts without a judgment count as not relevant."""
+The loss of a topic is the mean over its relevant posts of -ln(e^s / (e^s + sum of e^t)), where s is the score of the
+post and t runs over the scores of the posts that are not relevant. A penalty on the squared weights is added. Posts
+without a judgment count as not relevant."""
 
 from __future__ import annotations
 
@@ -47,8 +49,8 @@ class JudgedTopics(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """A judged topic: the features of its candidates in units of their standard deviations, which candidates are relevant, and how many
-    posts are relevant in all. `weight` says how much the topic counts beside others."""
+    """A judged topic: the features of its candidates in units of their standard deviations, which candidates are
+    relevant, and how many posts are relevant in all. `weight` says how much the topic counts beside others."""
 
     topic: str
     features: npt.NDArray[np.float64]
@@ -63,7 +65,8 @@ Measure = Callable[[Example, Weights], float]
 def make_examples(
     engine: Engine, topics: Sequence[Topic], grades: Mapping[str, Mapping[int, int]], kind: Kind
 ) -> list[Example]:
-    """Return an example for each topic that has a relevant post. The engine's own model ranks the posts that feedback learns from."""
+    """Return an example for each topic that has a relevant post. The engine's own model ranks the posts that feedback
+    learns from."""
     found = []
     for topic in topics:
         relevant = {post for post, grade in grades.get(topic.id, {}).items() if grade >= RELEVANT}
@@ -93,7 +96,8 @@ def make_example(
 
 
 def fit(topics: Sequence[Example], kind: Kind, fixed: Mapping[str, float] = MappingProxyType({})) -> Weights:
-    """Return the weights that minimise the loss, in the order of `all_features()`. Those of `fixed` features are given."""
+    """Return the weights that minimise the loss, in the order of `all_features()`. Those of `fixed` features are
+    given."""
     from scipy.optimize import minimize
 
     usable = [topic for topic in topics if topic.relevant.any() and not topic.relevant.all()]
@@ -118,8 +122,8 @@ def fit(topics: Sequence[Example], kind: Kind, fixed: Mapping[str, float] = Mapp
 class _Stacked(NamedTuple):
     """Topics in common matrices, so that the loss of all is a few products.
 
-    Rows of `others` are the posts that are not relevant: those of a topic start at `starts`, and there are `sizes` of them. Rows of `relevant` are
-    relevant posts, with the number of their topic and their share of the whole loss."""
+    Rows of `others` are the posts that are not relevant: those of a topic start at `starts`, and there are `sizes` of
+    them. Rows of `relevant` are relevant posts, with the number of their topic and their share of the whole loss."""
 
     others: npt.NDArray[np.float64]
     starts: npt.NDArray[np.int64]
@@ -181,7 +185,8 @@ def cross_validate(
 ) -> list[float]:
     """Return the mean of each set under weights fitted on the other sets and on `further` topics.
 
-    A single set is split into FOLDS parts. Its figure is the mean over all its topics, each under weights fitted on the other parts."""
+    A single set is split into FOLDS parts. Its figure is the mean over all its topics, each under weights fitted on the
+    other parts."""
     if len(sets) == 1:
         folds = [list(sets[0][start::FOLDS]) for start in range(FOLDS)]
         figures = cross_validate(folds, kind, measure, further)
@@ -205,10 +210,11 @@ def replace_weights(model: Model, kind: Kind, weights: Weights) -> Model:
 def train_files(
     engine: Engine, files: Sequence[JudgedTopics], kind: Kind, out: Path, further: Sequence[Example] = ()
 ) -> Iterator[str]:
-    """Fit on all files and on `further` topics, write the model, and yield the lines of a table of mean average precision.
+    """Fit on all files and on `further` topics, write the model, and yield the lines of a table of mean average
+    precision.
 
-    The columns are: the file of topics, the number of topics, the figure of the engine's model, that of weights fitted on the other files (for a
-    single file, on its other topics) and on `further` topics, and that of the new model."""
+    The columns are: the file of topics, the number of topics, the figure of the engine's model, that of weights fitted
+    on the other files (for a single file, on its other topics) and on `further` topics, and that of the new model."""
     check_plugins(FEATURES, plugin_features)
     sets = [make_examples(engine, read_topics(topics), read_grades(qrels), kind) for topics, qrels in files]
     if not any(sets):
@@ -246,7 +252,8 @@ MOST_TOPICS = 1000  # further ones add time and little else
 def duplicate_examples(engine: Engine, progress: Progress = SILENT) -> list[Example]:
     """Return an example for each question that is a duplicate of another one of the collection.
 
-    The engine's index must be without links, or the title of the query would be found in the threads that are linked with it."""
+    The engine's index must be without links, or the title of the query would be found in the threads that are linked
+    with it."""
     _check_without_links(engine)
     duplicates = find_duplicates(engine.content)
     chosen = sorted(duplicates)[:: max(1, -(-len(duplicates) // MOST_TOPICS))]
@@ -282,7 +289,8 @@ def find_duplicates(content: Content) -> dict[int, set[int]]:
 
 
 def _examples(engine: Engine, question: int, others: set[int]) -> Iterator[Example]:
-    """Yield the example of a question, without its own answers among the candidates; none if its duplicates have no answers."""
+    """Yield the example of a question, without its own answers among the candidates; none if its duplicates have no
+    answers."""
     answers = engine.content.answers_by_question([question, *sorted(others)])
     own = [answer.id for answer in answers.pop(question, ())]
     relevant = {answer.id for found in answers.values() for answer in found}

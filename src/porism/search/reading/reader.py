@@ -1,4 +1,5 @@
-"""How a typed query is understood: operators of the box, formulas, spelling, other words for the same idea. `QueryReading` reports it."""
+"""How a typed query is understood: operators of the box, formulas, spelling, other words for the same idea.
+`QueryReading` reports it."""
 
 from __future__ import annotations
 
@@ -34,9 +35,9 @@ class ReadPart:
 
 @dataclass(frozen=True, slots=True)
 class QueryReading:
-    """How a query was read: its parts, the query with corrected spelling (empty if nothing was corrected), words that no post contains,
-    words and phrases that were added because they are other names of the same idea, and operators such as `tag:calculus`. `notes` say the same
-    in sentences."""
+    """How a query was read: its parts, the query with corrected spelling (empty if nothing was corrected), words that
+    no post contains, words and phrases that were added because they are other names of the same idea, and operators
+    such as `tag:calculus`. `notes` say the same in sentences."""
 
     parts: tuple[ReadPart, ...] = ()
     corrected: str = ""
@@ -67,7 +68,8 @@ class QueryReader:
         self.read = cached_method(QUERIES_KEPT, self._read)
 
     def _read(self, typed: str, as_words: bool = False, verbatim: bool = False) -> TypedQuery:
-        """Read a typed query. `as_words`: only formulas with delimiters are formulas; `verbatim`: spelling and wording stay."""
+        """Read a typed query. `as_words`: only formulas with delimiters are formulas; `verbatim`: spelling and wording
+        stay."""
         box = read_box(decode_accents(typed))
         content = box.text
         short = len(content) <= LONGEST_TYPED and not verbatim

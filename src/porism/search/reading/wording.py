@@ -10,8 +10,8 @@ from porism.text.words import WORD, stem
 
 MAX_ADDED = 6  # words and phrases that are added to a query
 
-# Punctuation at the edges of a query. A question mark before a letter is a wildcard, an exclamation mark behind a symbol a factorial.
-# The end starts where no such mark precedes: a long run is read once.
+# Punctuation at the edges of a query. A question mark before a letter is a wildcard, an exclamation mark behind a
+# symbol a factorial. The end starts where no such mark precedes: a long run is read once.
 _EDGES = re.compile(r"\A(?:[ ,;:!]|\?(?![A-Za-z]))+|(?<![ ,;:?])(?:[ ,;:?]|(?<=[^\W\d_]{2})!+|(?<=[\s?])!+)+\Z")
 
 

@@ -1,4 +1,5 @@
-"""Searches by terms, and candidate threads: the union of the best of several searches. Each finds threads that the others miss."""
+"""Searches by terms, and candidate threads: the union of the best of several searches. Each finds threads that the
+others miss."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ MOST_POSTINGS = 1_000_000  # threads in the lists of a search; the longest lists
 
 @dataclass(frozen=True, slots=True)
 class TermSearch:
-    """Search the query's strongest terms of some families together; with `concepts` those that the query's concepts add."""
+    """Search the query's strongest terms of some families together; with `concepts` those that the query's concepts
+    add."""
 
     families: tuple[str, ...]
     weighting: Weighting | None = None  # by default, that of the context
@@ -46,7 +48,8 @@ class TermSearch:
 
 
 def bounded(lists: npt.NDArray[np.int64], most: int = MOST_POSTINGS) -> list[int]:
-    """Return the positions of the shortest lists that have at most `most` entries in all, in their order; at least one."""
+    """Return the positions of the shortest lists that have at most `most` entries in all, in their order; at least
+    one."""
     shortest = np.argsort(lists, kind="stable")
     number = max(1, int(np.searchsorted(np.cumsum(lists[shortest]), most, side="right")))
     positions: list[int] = np.sort(shortest[:number]).tolist()
@@ -67,8 +70,9 @@ MOST_THREADS = DEPTH * len(SOURCES)  # the largest number of candidates, whateve
 
 
 class ThreadRanking(Ranking):
-    """Threads by their numbers in a snapshot, best first, and the context of the query that found them. Re-rankers that know threads read the
-    numbers; the ids, those of the questions, are read from the store only if somebody needs them."""
+    """Threads by their numbers in a snapshot, best first, and the context of the query that found them. Re-rankers that
+    know threads read the numbers; the ids, those of the questions, are read from the store only if somebody needs
+    them."""
 
     def __init__(self, numbers: Ints, context: QueryContext) -> None:
         self.__dict__.update(numbers=numbers, context=context)
@@ -129,7 +133,8 @@ class ThreadCandidates(Retriever):
 
 
 def _bound(context: QueryContext, allow: Filter | None) -> list[Search]:
-    """Return the search for threads with formulas to which a query with wildcards binds: none of its terms finds them."""
+    """Return the search for threads with formulas to which a query with wildcards binds: none of its terms finds
+    them."""
     if not any(formula.has_wildcards for formula in context.query.formulas):
         return []
     ids = dict.fromkeys(number for found in context.bound_formulas for number in found.visual_ids)
@@ -138,7 +143,8 @@ def _bound(context: QueryContext, allow: Filter | None) -> list[Search]:
 
 
 def _nearest(context: QueryContext, allow: Filter | None) -> list[Search]:
-    """Return the searches for threads whose questions have vectors near to that of the query. A filter knows terms only: with one, none."""
+    """Return the searches for threads whose questions have vectors near to that of the query. A filter knows terms
+    only: with one, none."""
     encoder, query = context.index.snapshot.learned.encoder, None if allow else context.encoded_query
     if encoder is None or query is None:
         return []
@@ -146,7 +152,8 @@ def _nearest(context: QueryContext, allow: Filter | None) -> list[Search]:
 
 
 class TermRetriever(Retriever):
-    """Ranks threads (named by their questions), or answers if the view is one of answers, by the weights of the query's terms."""
+    """Ranks threads (named by their questions), or answers if the view is one of answers, by the weights of the query's
+    terms."""
 
     def __init__(
         self, index: Index, families: Sequence[str], weighting: Weighting | None = None, view: View = THREAD

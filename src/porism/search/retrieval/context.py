@@ -1,4 +1,5 @@
-"""What features read: a query and its statistics (`QueryContext`), and a batch of candidate threads (`CandidateBatch`)."""
+"""What features read: a query and its statistics (`QueryContext`), and a batch of candidate threads
+(`CandidateBatch`)."""
 
 from __future__ import annotations
 
@@ -38,8 +39,9 @@ PRIOR = 100.0  # weight x idf by which the usual share counts; a whole question 
 
 @dataclass(frozen=True)
 class QueryContext:
-    """A query against an index: its terms with statistics and its concepts. `prepared` has what features of later stages need of the ranking
-    before them, by the names that they give it; `best_match` is the score of the thread that matches the words best, by which names are measured."""
+    """A query against an index: its terms with statistics and its concepts. `prepared` has what features of later
+    stages need of the ranking before them, by the names that they give it; `best_match` is the score of the thread that
+    matches the words best, by which names are measured."""
 
     query: ReadQuery
     index: Index
@@ -79,22 +81,24 @@ class QueryContext:
 
     @cached_property
     def encoded_query(self) -> Values | None:
-        """The vector of the query by the encoder of the index; None if the index has no vectors of posts, or the query no text."""
+        """The vector of the query by the encoder of the index; None if the index has no vectors of posts, or the query
+        no text."""
         encoder = self.index.snapshot.learned.encoder
         texts = encoder_texts(self.query)
         return encoder.query(texts) if encoder and texts else None
 
     @cached_property
     def vector_names(self) -> frozenset[str]:
-        """The kinds of vectors that threads can be compared by: those of terms, and those of the encoder if it encodes the query."""
+        """The kinds of vectors that threads can be compared by: those of terms, and those of the encoder if it encodes
+        the query."""
         learned = self.index.snapshot.learned
         encoded = learned.encoder.fields if learned.encoder and self.encoded_query is not None else ()
         return frozenset((*learned.vectors, *encoded))
 
     @cached_property
     def formula_share(self) -> float:
-        """The share of formulas in the query: weight x idf of their tuples beside that of the words. Short queries are drawn towards the
-        usual share."""
+        """The share of formulas in the query: weight x idf of their tuples beside that of the words. Short queries are
+        drawn towards the usual share."""
         formulas, words = (float(self.terms[family].scores.sum()) for family in ("tuples", "words"))
         return (formulas + PRIOR * USUAL_SHARE) / (formulas + words + PRIOR)
 
@@ -128,7 +132,8 @@ class QueryContext:
 
 
 class Contexts:
-    """The contexts of recent queries, so that the parts of a system share what they compute. Safe for concurrent use."""
+    """The contexts of recent queries, so that the parts of a system share what they compute. Safe for concurrent
+    use."""
 
     def __init__(self, index: Index, weighting: TfIdfWeighting = DEFAULT) -> None:
         self.index = index
@@ -151,17 +156,19 @@ class Contexts:
 
 
 class ComparedFormulas(NamedTuple):
-    """The formulas that were compared with a batch, and for each of them the largest similarity among the formulas of every post."""
+    """The formulas that were compared with a batch, and for each of them the largest similarity among the formulas of
+    every post."""
 
     similar: tuple[SimilarFormulas, ...]
     best: list[npt.NDArray[np.float64]]
 
 
 class CandidateBatch:
-    """Candidate threads with their documents, and the views in which terms are scored. Scores are computed once, when a feature first needs them.
+    """Candidate threads with their documents, and the views in which terms are scored. Scores are computed once, when a
+    feature first needs them.
 
-    The threads from number `ranked` on are a sample of further candidates. They are not ranked: each counts for `sample_weight` threads in
-    the standard deviations of the features."""
+    The threads from number `ranked` on are a sample of further candidates. They are not ranked: each counts for
+    `sample_weight` threads in the standard deviations of the features."""
 
     def __init__(
         self,
@@ -196,8 +203,8 @@ class CandidateBatch:
         return self.ranked if kind == "questions" else int(np.searchsorted(self.thread_of_answer, self.ranked))
 
     def term_scores(self, family: str, view: str) -> Values:
-        """Return the score of the query's terms of a family in a view: for each answer in the view `answer`, for each thread in the others. It is 0 in
-        a view that the batch does not have."""
+        """Return the score of the query's terms of a family in a view: for each answer in the view `answer`, for each
+        thread in the others. It is 0 in a view that the batch does not have."""
         if family not in self._term_scores:
             self._term_scores[family] = self._scores(
                 self.context.terms[family], [self.views[name] for name in self._thread_views]
@@ -214,7 +221,8 @@ class CandidateBatch:
         return np.asarray(self._scores(terms, [THREAD])[0][0])
 
     def _scores(self, terms: QueryTerms, views: Sequence[View]) -> tuple[Values, Values]:
-        """Return the score of each thread in each view, and of each post as an answer; 0 without terms, of which no rows are read then."""
+        """Return the score of each thread in each view, and of each post as an answer; 0 without terms, of which no
+        rows are read then."""
         if not len(terms):
             nothing = np.zeros((len(views), self.thread_count), np.float32)
             return nothing, np.zeros(len(self.documents.post_ids), np.float32)

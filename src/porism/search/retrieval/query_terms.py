@@ -1,4 +1,5 @@
-"""A query as the engine searches for it: weighted terms of each family, the terms that its concepts add, and the text that encoders read."""
+"""A query as the engine searches for it: weighted terms of each family, the terms that its concepts add, and the text
+that encoders read."""
 
 from __future__ import annotations
 
@@ -35,9 +36,10 @@ Floats = npt.NDArray[np.float32]
 class QueryTerms:
     """The terms of a query in one family that the index knows.
 
-    `keys` are ascending, unless the terms are the `strongest`; `documents` are the numbers of threads with each term; `weights` are the weights in
-    the query; `idf` is the inverse document frequency over threads; `texts` are the terms themselves (none where only the keys are known);
-    `formulas` has the number of the query formula that a term comes from (-1: text)."""
+    `keys` are ascending, unless the terms are the `strongest`; `documents` are the numbers of threads with each term;
+    `weights` are the weights in the query; `idf` is the inverse document frequency over threads; `texts` are the terms
+    themselves (none where only the keys are known); `formulas` has the number of the query formula that a term comes
+    from (-1: text)."""
 
     family: str
     keys: Ints
@@ -70,14 +72,16 @@ class QueryTerms:
 
 
 class WeightedTerms(NamedTuple):
-    """Terms of a query before they are looked up: their weights by family, and the numbers of the formulas that they come from."""
+    """Terms of a query before they are looked up: their weights by family, and the numbers of the formulas that they
+    come from."""
 
     weights: Mapping[str, Mapping[str, float]]
     formulas: Mapping[str, Mapping[str, int]] = {}
 
 
 def query_terms(query: ReadQuery) -> WeightedTerms:
-    """Return the weighted terms of a query. A term's weight is the square root of its count, a title counting three times."""
+    """Return the weighted terms of a query. A term's weight is the square root of its count, a title counting three
+    times."""
     counts: dict[str, dict[str, float]] = {family: defaultdict(float) for family in TERM_FAMILIES}
     formulas: dict[str, dict[str, int]] = {family: {} for family in TERM_FAMILIES}
     texts = (("title", query.title), ("body", query.body), ("body", tag_text(query.tags)))
@@ -90,7 +94,8 @@ def query_terms(query: ReadQuery) -> WeightedTerms:
         check()
         if formula.field == "body" and len(formula.parsed.latex.strip()) < SHORTEST:
             continue
-        # Tuples and paths of a wildcard are in many formulas, to most of which the query does not bind; `formula_overlap` binds it.
+        # Tuples and paths of a wildcard are in many formulas, to most of which the query does not bind;
+        # `formula_overlap` binds it.
         bound_apart = BOUND_APART if formula.has_wildcards else ()
         for family, terms in feature_terms(features).items():
             for term in terms if family not in bound_apart else ():
@@ -106,7 +111,8 @@ def query_terms(query: ReadQuery) -> WeightedTerms:
 def known_terms(
     wanted: Sequence[WeightedTerms], snapshot: Snapshot, idf_of: Callable[[Ints], Floats]
 ) -> list[dict[str, QueryTerms]]:
-    """Look up several sets of terms in one call; keep those that the index knows, the strongest of a family if they are too many."""
+    """Look up several sets of terms in one call; keep those that the index knows, the strongest of a family if they are
+    too many."""
     families = [(family, found, one) for one in wanted for family, found in one.weights.items()]
     terms = [Term(family, text, weight) for family, found, _ in families for text, weight in found.items()]
     statistics = snapshot.statistics(terms)
@@ -150,7 +156,8 @@ def encoder_texts(query: ReadQuery) -> tuple[str, ...]:
     return tuple(dict.fromkeys(text for text in (whole, title) if text))
 
 
-# An answer has a view of its own, so that in its thread the text of all answers counts less, and comments on them do not count.
+# An answer has a view of its own, so that in its thread the text of all answers counts less, and comments on them do
+# not count.
 _OTHER_FIELDS = {field: weight for field, weight in THREAD.weights if field != "answer_comments"}
 QUESTION_VIEWS: Mapping[str, View] = {name: view for name, view in VIEWS.items() if name != "headings"}
 DOCUMENT_VIEWS: Mapping[str, View] = {**VIEWS, "thread": DOCUMENT}

@@ -1,6 +1,7 @@
 """Scores of a batch of threads and of their answers for the terms of a query, in several views. BM25 is compiled.
 
-The terms of each candidate are read once. Counts are summed per view with the weights of its fields, and then saturated."""
+The terms of each candidate are read once. Counts are summed per view with the weights of its fields, and then
+saturated."""
 
 from __future__ import annotations
 
@@ -28,7 +29,8 @@ Ints = npt.NDArray[np.int64]
 
 
 class Lookup(NamedTuple):
-    """Keys of query terms by their last bits: those of slot s are from starts[s] to starts[s + 1]; `places` are their query positions."""
+    """Keys of query terms by their last bits: those of slot s are from starts[s] to starts[s + 1]; `places` are their
+    query positions."""
 
     starts: npt.NDArray[np.int32]
     keys: npt.NDArray[np.unsignedinteger[Any]]
@@ -163,8 +165,8 @@ def score_batch(
     views: ViewTable,
     posts: ViewTable,
 ) -> tuple[Floats, Floats]:
-    """Return the score of each thread in each view (a row a view), and of each post of the batch in the one view of `posts`. `scores` are
-    weight x idf of the query terms with these keys."""
+    """Return the score of each thread in each view (a row a view), and of each post of the batch in the one view of
+    `posts`. `scores` are weight x idf of the query terms with these keys."""
     out = np.zeros((len(views.means), len(batch.numbers)))
     out_posts = np.zeros(len(batch.post_ids), np.float32)
     weightings = (*views.weightings, *posts.weightings)
@@ -206,8 +208,8 @@ def _weigh(
 
 
 def contributions(rows: TermRows, posts: range, keys: Ints, scores: Floats, view: ViewTable) -> dict[int, float]:
-    """Return what each query term adds to the score of one document, the given posts of a batch together, by the term's position in `keys`. The
-    table has one view."""
+    """Return what each query term adds to the score of one document, the given posts of a batch together, by the term's
+    position in `keys`. The table has one view."""
     found: dict[int, float] = {}
     weights, mean = view.weights[0], float(view.means[0])
     if not len(keys) or mean <= 0:

@@ -1,8 +1,10 @@
-"""Apply a change log to its index: batches of records become commits, and each commit stores how far the log is applied.
+"""Apply a change log to its index: batches of records become commits, and each commit stores how far the log is
+applied.
 
-Changes and position are one commit, so that a process may be killed at any moment: the next one goes on after the last record that the index
-has. A batch gives what its records give one after the other. A record that cannot be applied is set aside and reported; the others go on.
-That includes a record with which the process died again and again: what is tried is noted beside the log."""
+Changes and position are one commit, so that a process may be killed at any moment: the next one goes on after the last
+record that the index has. A batch gives what its records give one after the other. A record that cannot be applied is
+set aside and reported; the others go on. That includes a record with which the process died again and again: what is
+tried is noted beside the log."""
 
 from __future__ import annotations
 
@@ -55,8 +57,8 @@ class Batch:
     def takes(self, record: LogRecord) -> bool:
         """Add a record, and return True; or return False if it must wait until this batch is committed.
 
-        Of several changes of a post the last one counts. That is right unless a later record changes a post that an earlier one needs (the
-        question of an answer), or puts a post again that was deleted with all its answers."""
+        Of several changes of a post the last one counts. That is right unless a later record changes a post that an
+        earlier one needs (the question of an answer), or puts a post again that was deleted with all its answers."""
         changes, wrong = Changes(), []
         for change in record.changes:
             try:
@@ -105,7 +107,8 @@ def _named(changes: Changes) -> set[int]:
 
 
 class Attempt(NamedTuple):
-    """Records that a process was applying when it died: the first, the last, and how many had died before with the first one alone."""
+    """Records that a process was applying when it died: the first, the last, and how many had died before with the
+    first one alone."""
 
     first: int
     last: int
@@ -113,7 +116,8 @@ class Attempt(NamedTuple):
 
 
 class Attempts:
-    """A note in a file of the records that are being applied: the next process knows with which one this process died."""
+    """A note in a file of the records that are being applied: the next process knows with which one this process
+    died."""
 
     def __init__(self, path: Path, log: str) -> None:
         self._path = path
@@ -138,7 +142,8 @@ class Attempts:
 
 
 class LogApplier:
-    """Applies the change log of a store. One process does so at a time; a second one waits for the lock of the index."""
+    """Applies the change log of a store. One process does so at a time; a second one waits for the lock of the
+    index."""
 
     def __init__(self, places: State) -> None:
         self._places = places

@@ -1,9 +1,10 @@
 """A durable log of changes: a change is on disk before it is acknowledged, and applied to the index later.
 
-The log is a file of lines, each with a checksum. The first line has the id of the log and the number of the last record that is no longer in
-it; every other line is a record: its number and its changes as JSON. Several processes append; a lock file lets one at a time do so. A line
-without an end is what a process that died was writing: it was never acknowledged, so it is removed, unless only its line end is missing or
-damaged. A whole line with a wrong checksum is damage: it is reported and left out. A file that is shorter than before is refused."""
+The log is a file of lines, each with a checksum. The first line has the id of the log and the number of the last record
+that is no longer in it; every other line is a record: its number and its changes as JSON. Several processes append; a
+lock file lets one at a time do so. A line without an end is what a process that died was writing: it was never
+acknowledged, so it is removed, unless only its line end is missing or damaged. A whole line with a wrong checksum is
+damage: it is reported and left out. A file that is shorter than before is refused."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ MOST_WAITING = 256 << 20  # bytes that may wait to be applied
 
 
 class LogRecord(NamedTuple):
-    """A record of the log: its number and its changes, as `corpus.update.lines` reads them. A damaged one has its line instead."""
+    """A record of the log: its number and its changes, as `corpus.update.lines` reads them. A damaged one has its line
+    instead."""
 
     sequence: int
     changes: tuple[Any, ...]
@@ -43,7 +45,8 @@ class LogRecord(NamedTuple):
 
 
 class LogState(NamedTuple):
-    """The state of a log: its id, the numbers of the last record that was removed and of the last one that was added, and its size in bytes."""
+    """The state of a log: its id, the numbers of the last record that was removed and of the last one that was added,
+    and its size in bytes."""
 
     log: str
     removed: int
@@ -77,7 +80,8 @@ class ChangeLog:
     """The change log at a path. Every process opens its own; methods may be called by many threads."""
 
     def __init__(self, path: str | Path, position: LogPosition | None = None) -> None:
-        """Open a log, or create it. `position` is the one that the index has: no record with an older number is added to the same log."""
+        """Open a log, or create it. `position` is the one that the index has: no record with an older number is added
+        to the same log."""
         self.path = Path(path)
         self._lock_path = self.path.with_name(f".{self.path.name}.lock")
         self._end = _End()
@@ -96,7 +100,8 @@ class ChangeLog:
             return LogState(end.log, end.base, end.sequence, end.offset)
 
     def append(self, changes: Sequence[Any]) -> int:
-        """Write one record, wait until it is on disk, and return its number. All changes of a record are applied together."""
+        """Write one record, wait until it is on disk, and return its number. All changes of a record are applied
+        together."""
         text = json.dumps(list(changes), separators=(",", ":"))
         with self._locked(), self._opened() as handle:
             end = self._find_end(handle)
@@ -116,7 +121,8 @@ class ChangeLog:
         return sequence
 
     def read(self, after: int, most_bytes: int = 1 << 62) -> Iterator[LogRecord]:
-        """Yield the records after a number, in order. It ends when more than `most_bytes` were read, or at a line that is not complete."""
+        """Yield the records after a number, in order. It ends when more than `most_bytes` were read, or at a line that
+        is not complete."""
         with open(self.path, "rb") as stream:
             header = _content(stream.readline())
             if header is None:
@@ -130,7 +136,8 @@ class ChangeLog:
                     yield line.record()
 
     def trim(self, applied: int, *, least: int = 0) -> bool:
-        """Remove the records up to a number, if they take at least `least` bytes. Return whether the file was replaced."""
+        """Remove the records up to a number, if they take at least `least` bytes. Return whether the file was
+        replaced."""
         with self._locked():
             with self._opened() as handle:
                 end = self._find_end(handle)
@@ -168,7 +175,8 @@ class ChangeLog:
             os.close(handle)
 
     def _find_end(self, handle: int) -> _End:
-        """Return the end of the last whole line; what follows is removed. Only what was added since the last call is read."""
+        """Return the end of the last whole line; what follows is removed. Only what was added since the last call is
+        read."""
         first = os.pread(handle, 256, 0)
         header = _content(first[: first.find(b"\n") + 1])
         if header is None or not header.startswith(f"{KIND} ".encode()):
@@ -236,7 +244,8 @@ def _content(line: bytes) -> bytes | None:
 
 
 def _ended(tail: bytes) -> bytes:
-    """Return the last line of a file with its line end, if only that is damaged or missing; else nothing: the line is not whole."""
+    """Return the last line of a file with its line end, if only that is damaged or missing; else nothing: the line is
+    not whole."""
     lines = (tail + b"\n", tail[:-1] + b"\n")
     return next((line for line in lines if _content(line) is not None), b"")
 
@@ -256,9 +265,11 @@ class _Line(NamedTuple):
 
 
 def _lines(stream: IO[bytes], sequence: int) -> Iterator[_Line]:
-    """Yield the whole lines of records. Every line names its number; damaged lines have the first number that is missing.
+    """Yield the whole lines of records. Every line names its number; damaged lines have the first number that is
+    missing.
 
-    Several damaged lines share it: they may be one record into which damage put a line end. So none gets the number of a later record."""
+    Several damaged lines share it: they may be one record into which damage put a line end. So none gets the number of
+    a later record."""
     for read in stream:
         raw = read if read.endswith(b"\n") else _ended(read)
         if not raw:

@@ -3,8 +3,8 @@
     from porism.store.conformance import check_store
     check_store(lambda: MyStore(...))
 
-The function makes stores without posts. The suite fills them through their writers and compares what it reads. Each check raises
-AssertionError with the fact that is wrong. With pytest, one case for each check:
+The function makes stores without posts. The suite fills them through their writers and compares what it reads. Each
+check raises AssertionError with the fact that is wrong. With pytest, one case for each check:
 
     SUBJECT = Subject(lambda: MyStore(...))
     @pytest.mark.parametrize("check", CHECKS)

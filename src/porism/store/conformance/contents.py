@@ -92,7 +92,8 @@ def batches_of_formulas_agree(subject: Subject) -> None:
 
 
 def unknown_ids_are_refused_or_left_out(subject: Subject) -> None:
-    """Batches of posts, threads, formulas, expressions and visual ids refuse an unknown id in one sentence; the others leave it out."""
+    """Batches of posts, threads, formulas, expressions and visual ids refuse an unknown id in one sentence; the others
+    leave it out."""
     content = subject.snapshot.content
     refusing: tuple[Callable[[Sequence[int]], Any], ...] = (
         content.posts_by_id,

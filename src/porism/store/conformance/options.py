@@ -41,7 +41,8 @@ def other_weightings_are_exact_or_refused(subject: Subject) -> None:
 
 
 def questions_and_answers_are_searched_or_refused(subject: Subject) -> None:
-    """Option `units`: searches over questions and over answers return ids of posts, with exact scores, ties by id, and filters."""
+    """Option `units`: searches over questions and over answers return ids of posts, with exact scores, ties by id, and
+    filters."""
     if _is_refused(subject, "units", TermQuery(TERMS, ANSWER, 5)):
         return
     for view in UNIT_VIEWS:

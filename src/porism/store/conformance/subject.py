@@ -122,7 +122,8 @@ class Subject:
 
     @cached_property
     def store(self) -> Store:
-        """A store with the suite's posts, written in two commits, of which the second one replaces and deletes some of the first."""
+        """A store with the suite's posts, written in two commits, of which the second one replaces and deletes some of
+        the first."""
         store = self.make()
         put(store, BEFORE)
         with store.writer(SOURCE) as writer:

@@ -1,1 +1,2 @@
-"""A store in a folder: mapped files of terms, documents and formulas, beside the collection that they were built from."""
+"""A store in a folder: mapped files of terms, documents and formulas, beside the collection that they were built
+from."""

@@ -1,7 +1,9 @@
-"""Build an index from a collection: formulas, posts, vectors and concepts in one directory, an index with a single segment.
+"""Build an index from a collection: formulas, posts, vectors and concepts in one directory, an index with a single
+segment.
 
-Collection and index are read and written as streams. Memory grows by 14 to 19 bytes for each distinct term, 24 for each distinct formula, 16
-for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes up to 180 MB more (`porism.store.embedded.terms.postings`)."""
+Collection and index are read and written as streams. Memory grows by 14 to 19 bytes for each distinct term, 24 for each
+distinct formula, 16 for each distinct path key, name and form, and 8 for each thread. Inverting the rows takes up to
+180 MB more (`porism.store.embedded.terms.postings`)."""
 
 from __future__ import annotations
 
@@ -40,8 +42,9 @@ def build_index(
 ) -> Manifest:
     """Index a collection into a new directory.
 
-    Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed. Without `vectors` no
-    vectors are learned. `finish` gets the whole index before it has its name, so that a kill leaves all or nothing."""
+    Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed.
+    Without `vectors` no vectors are learned. `finish` gets the whole index before it has its name, so that a kill
+    leaves all or nothing."""
     collection = _on_disk(content)
     collection.check_formulas()
     report = progress or Silent()

@@ -1,4 +1,5 @@
-"""What is learned from a collection, as files of its index: the table of concepts, and the words of its posts, counted."""
+"""What is learned from a collection, as files of its index: the table of concepts, and the words of its posts,
+counted."""
 
 from __future__ import annotations
 

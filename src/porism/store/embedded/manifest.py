@@ -1,7 +1,9 @@
-"""The manifest of an index: its kind, format, the digest of its collection, options, and its files with sizes and checksums.
+"""The manifest of an index: its kind, format, the digest of its collection, options, and its files with sizes and
+checksums.
 
-The manifest is written last, so a directory without one is unfinished. Opening an index checks kind, format, collection, the manifest's own
-checksum and the size of every file; `porism.integrity` verifies the checksums of the files."""
+The manifest is written last, so a directory without one is unfinished. Opening an index checks kind, format,
+collection, the manifest's own checksum and the size of every file; `porism.integrity` verifies the checksums of the
+files."""
 
 from __future__ import annotations
 
@@ -39,9 +41,11 @@ class SegmentEntry:
 
 @dataclass(frozen=True, slots=True)
 class Retired:
-    """A folder or file that the index no longer uses, and when it was replaced: seconds since the machine started, which no clock changes.
+    """A folder or file that the index no longer uses, and when it was replaced: seconds since the machine started,
+    which no clock changes.
 
-    What was replaced before the last start (or by an earlier version, which stored seconds since 1970) has no readers any more."""
+    What was replaced before the last start (or by an earlier version, which stored seconds since 1970) has no readers
+    any more."""
 
     name: str
     time: float
@@ -104,7 +108,8 @@ def save_manifest(directory: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(directory: Path, kind: str, *, collection: str | None = None) -> Manifest:
-    """Read the manifest of an index. Refuse an index that is unfinished, truncated, of another version, kind or (if given) collection."""
+    """Read the manifest of an index. Refuse an index that is unfinished, truncated, of another version, kind or (if
+    given) collection."""
     manifest = _parse(directory)
     rebuild = REBUILD.format(directory)
     if manifest.format > FORMAT:
@@ -128,8 +133,8 @@ def read_manifest(directory: Path, kind: str, *, collection: str | None = None) 
 
 
 def terms_fingerprint() -> str:
-    """Return the fingerprint of the code, tables and libraries that make terms. An index with another fingerprint has other terms, so a search
-    would silently miss documents."""
+    """Return the fingerprint of the code, tables and libraries that make terms. An index with another fingerprint has
+    other terms, so a search would silently miss documents."""
     return fingerprint(SHAPES_TERMS, LIBRARIES)
 
 

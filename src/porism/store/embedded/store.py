@@ -52,8 +52,9 @@ NO_ENCODER = "none"  # in place of a model: search without vectors of posts
 
 
 class EmbeddedStore:
-    """An index in a folder. `encoder` is where the model of its vectors is now, or NO_ENCODER to leave the vectors out; `verify` says what is
-    compared with its checksums before it is read: "quick" the smaller files, "all" every file, "none" nothing but sizes."""
+    """An index in a folder. `encoder` is where the model of its vectors is now, or NO_ENCODER to leave the vectors out;
+    `verify` says what is compared with its checksums before it is read: "quick" the smaller files, "all" every file,
+    "none" nothing but sizes."""
 
     def __init__(self, path: str | Path, verify: Verify = "quick", encoder: str | Path | None = None) -> None:
         self.path = Path(path)
@@ -239,7 +240,8 @@ def open_folder(
 
 
 def open_folder_content(path: str | Path, verify: Verify = "quick") -> Content:
-    """Open the content of a collection, or of the collection of an index; of the index itself nothing is read but its manifest."""
+    """Open the content of a collection, or of the collection of an index; of the index itself nothing is read but its
+    manifest."""
     store = open_folder(path, verify)
     if isinstance(store, CollectionStore) or not (store.path / NAME).is_file():
         return Collection.open(path, verify)

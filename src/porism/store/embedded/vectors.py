@@ -1,6 +1,8 @@
-"""Vectors of threads, trained on the collection itself: threads whose terms occur in similar contexts have similar vectors.
+"""Vectors of threads, trained on the collection itself: threads whose terms occur in similar contexts have similar
+vectors.
 
-Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No pretrained model is needed."""
+Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No pretrained model is
+needed."""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ Ints = npt.NDArray[np.int64]
 
 
 def write_vectors(directory: Path, family: str, rows: Path) -> None:
-    """Learn a basis from the rows of a family, which are in the folder `rows`, and write it with the vector of every thread."""
+    """Learn a basis from the rows of a family, which are in the folder `rows`, and write it with the vector of every
+    thread."""
     threads = StoredThreadTerms(directory, family, rows)
     basis = learn_basis(threads)
     by_code = np.argsort(threads.codes)
@@ -46,8 +49,8 @@ def write_vectors(directory: Path, family: str, rows: Path) -> None:
 
 
 def project_vectors(directory: Path, family: str, rows: Path, vectors: Vectors, codes: Ints) -> None:
-    """Write the vectors of the threads of a later segment on the basis of the first one; `codes` are the codes of all terms there, UNKNOWN
-    for new terms."""
+    """Write the vectors of the threads of a later segment on the basis of the first one; `codes` are the codes of all
+    terms there, UNKNOWN for new terms."""
     basis = vectors.basis
     columns, known = basis.columns(codes)
     own = np.where(known, columns, -1).astype(np.int32)
@@ -108,13 +111,14 @@ class Vectors:
 
 @cache
 def half_floats() -> Matrix:
-    """Return the value of every half-precision number by its bits. Looking them up takes half the time of converting them."""
+    """Return the value of every half-precision number by its bits. Looking them up takes half the time of converting
+    them."""
     return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
 class ThreadTerms:
-    """Threads as weighted term vectors. `first` says where the rows of each thread start, `columns` has the column of every term, -1 for
-    none; `idf` is by column."""
+    """Threads as weighted term vectors. `first` says where the rows of each thread start, `columns` has the column of
+    every term, -1 for none; `idf` is by column."""
 
     def __init__(self, rows: Rows, first: Ints, columns: npt.NDArray[np.int32], idf: Matrix) -> None:
         self._rows = rows
@@ -144,7 +148,8 @@ class ThreadTerms:
 
 
 class StoredThreadTerms(ThreadTerms):
-    """Threads over the MOST_TERMS most frequent terms that neither too few nor too many threads contain. `codes` has them by column."""
+    """Threads over the MOST_TERMS most frequent terms that neither too few nor too many threads contain. `codes` has
+    them by column."""
 
     def __init__(self, directory: Path, family: str, rows: Path) -> None:
         documents = read_array(directory / f"{family}.documents.npy").astype(np.int64)

@@ -63,7 +63,8 @@ def collection_of(path: Path) -> Path:
 
 
 def verify_commit(path: Path, progress: Progress | None = None) -> list[Verification]:
-    """Read all files as `verify_place` does. An update may replace files while they are read: then the later state is read, too."""
+    """Read all files as `verify_place` does. An update may replace files while they are read: then the later state is
+    read, too."""
     while True:
         before = _commit(path)
         found = verify_place(path, progress)
@@ -103,12 +104,14 @@ def _unreadable(path: Path, kind: str, error: DamageError) -> Verification:
 
 
 def _remarks_on(path: Path, files: Mapping[str, FileChecksum]) -> tuple[str, ...]:
-    """Return what is no damage but should be known: unfinished folders of killed processes, files without a checksum."""
+    """Return what is no damage but should be known: unfinished folders of killed processes, files without a
+    checksum."""
     return (*leftovers(path), *([] if files else [f"{path} has no checksums: an earlier version made it"]))
 
 
 class DamageFinder:
-    """Explains errors of an opened index: where files turn out to be damaged, that is the error. Files are read at most once."""
+    """Explains errors of an opened index: where files turn out to be damaged, that is the error. Files are read at most
+    once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -1,7 +1,7 @@
 """The vocabulary of an index as a file: the words of its posts, counted.
 
-It is read from at most MAX_POSTS posts, evenly spread, so that its cost is bounded; words that occur only once there are mostly misspelt
-themselves and are left out, unless they are in a title."""
+It is read from at most MAX_POSTS posts, evenly spread, so that its cost is bounded; words that occur only once there
+are mostly misspelt themselves and are left out, unless they are in a title."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What worker processes of a build use: the collection, opened once, and blocks of rows with term codes that are local to the block."""
+"""What worker processes of a build use: the collection, opened once, and blocks of rows with term codes that are local
+to the block."""
 
 from __future__ import annotations
 
@@ -18,7 +19,8 @@ from porism.store.embedded.terms.dictionary import DictionaryWriter, Hashes, has
 
 @lru_cache(1)
 def open_in_worker(path: Path, digest: str) -> Collection:
-    """Open a collection, or return it if it is open already. The digest distinguishes collections that had the same path."""
+    """Open a collection, or return it if it is open already. The digest distinguishes collections that had the same
+    path."""
     return Collection.open(path)
 
 
@@ -27,7 +29,8 @@ Codes = npt.NDArray[np.uint32]
 
 
 class LocalRows(NamedTuple):
-    """Rows whose codes are positions in `hashes`, the distinct terms of the block; `texts` are the terms where they are shown to people."""
+    """Rows whose codes are positions in `hashes`, the distinct terms of the block; `texts` are the terms where they are
+    shown to people."""
 
     rows: RowBlock
     hashes: Hashes

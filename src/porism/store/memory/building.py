@@ -1,6 +1,7 @@
 """Build what a store in memory reads: the collection, its terms and formulas, and what is learned from them.
 
-Collection and learned parts come from the code that writes them into folders: it works in a temporary folder, which is read and removed."""
+Collection and learned parts come from the code that writes them into folders: it works in a temporary folder, which is
+read and removed."""
 
 from __future__ import annotations
 
@@ -35,7 +36,8 @@ SMALLEST = 1e-9  # length of a vector, to divide by
 
 
 class ThreadVectors(NamedTuple):
-    """The vectors of a family: a row of `basis` for each term by its code, weighted by its rarity, and a row of `threads` for each thread."""
+    """The vectors of a family: a row of `basis` for each term by its code, weighted by its rarity, and a row of
+    `threads` for each thread."""
 
     basis: Values
     threads: Values
@@ -95,7 +97,8 @@ def _indexed(collection: Collection, learned: Path | None = None) -> Contents:
 
 
 def _read_vectors(stored: EmbeddedPosts, terms: MemoryTermIndex) -> dict[str, ThreadVectors]:
-    """Return the vectors that an index in a folder learned, for the codes of an index in memory. Both number threads by their questions."""
+    """Return the vectors that an index in a folder learned, for the codes of an index in memory. Both number threads by
+    their questions."""
     threads = np.arange(stored.size("thread"))
     found = {}
     for family, vectors in stored.vectors.items():

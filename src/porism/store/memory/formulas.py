@@ -1,4 +1,5 @@
-"""An index of formulas in memory, over plain lists. It says what the embedded one computes, and tests compare the two."""
+"""An index of formulas in memory, over plain lists. It says what the embedded one computes, and tests compare the
+two."""
 
 from __future__ import annotations
 
@@ -118,7 +119,8 @@ class MemoryFormulas:
         return np.array([self._row_of.get(number, UNKNOWN) for number in visual_ids.tolist()], np.int64)
 
     def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
-        """Return the codes of the sub-expressions of expressions; those that no formula of the index has are left out."""
+        """Return the codes of the sub-expressions of expressions; those that no formula of the index has are left
+        out."""
         codes = self.terms.codes.get("parts", {})
         parts = (self._parts.get(number, ()) for number in expressions)
         return [[codes[term] for term in terms if term in codes] for terms in parts]

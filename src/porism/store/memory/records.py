@@ -14,7 +14,8 @@ from porism.corpus.update.changes import Changes
 
 @dataclass
 class Records:
-    """Records by id. `sources` has the origin of each post, `others` what changes do not take: votes, badges, revisions."""
+    """Records by id. `sources` has the origin of each post, `others` what changes do not take: votes, badges,
+    revisions."""
 
     posts: dict[int, RawPost] = field(default_factory=dict)
     comments: dict[int, RawComment] = field(default_factory=dict)
@@ -87,7 +88,8 @@ def text_posts(texts: Iterable[str]) -> Iterator[RawPost]:
 
 
 def split_title(text: str) -> tuple[str, str]:
-    """Return the title of a text and its body. A short first line is the title; of a single paragraph its first sentence is, which stays in the body.
+    """Return the title of a text and its body. A short first line is the title; of a single paragraph its first
+    sentence is, which stays in the body.
 
     >>> split_title("# Cubes\\n\\nThe sum $x^3+y^3$.")
     ('Cubes', 'The sum $x^3+y^3$.')

@@ -1,4 +1,5 @@
-"""A store in memory: records in dictionaries. Each commit builds everything anew, which suits small collections and tests.
+"""A store in memory: records in dictionaries. Each commit builds everything anew, which suits small collections and
+tests.
 
     store = MemoryStore()
     with store.writer() as writer:

@@ -1,4 +1,5 @@
-"""A store in an OpenSearch cluster: candidates come from there, and records are ranked here, as those of the embedded store."""
+"""A store in an OpenSearch cluster: candidates come from there, and records are ranked here, as those of the embedded
+store."""
 
 from __future__ import annotations
 

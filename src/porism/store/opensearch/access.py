@@ -1,4 +1,5 @@
-"""Who may talk to a cluster, and how the cluster is recognised: user, password, certificates. All of it comes from the environment or files."""
+"""Who may talk to a cluster, and how the cluster is recognised: user, password, certificates. All of it comes from the
+environment or files."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def _read_password(path: Path) -> str:
 
 
 def tls_context() -> ssl.SSLContext:
-    """Return what verifies certificates and names of hosts: by the authorities of the machine, or by those of a file."""
+    """Return what verifies certificates and names of hosts: by the authorities of the machine, or by those of a
+    file."""
     file = os.environ.get(AUTHORITY, "")
     try:
         return ssl.create_default_context(cafile=file or None)

@@ -1,4 +1,5 @@
-"""The address of a collection in an OpenSearch cluster: `opensearch://host1:9200,host2:9200/name`, with `opensearchs://` for TLS."""
+"""The address of a collection in an OpenSearch cluster: `opensearch://host1:9200,host2:9200/name`, with
+`opensearchs://` for TLS."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ EXAMPLE = "opensearch://host1:9200,host2:9200/name"
 LONGEST_NAME = 100
 # What OpenSearch allows in the name of an index is wider; these names are safe in URLs and patterns as well.
 NAME = re.compile(rf"[a-z0-9][a-z0-9_-]{{0,{LONGEST_NAME - 1}}}")
-# Indexes of a collection are named NAME-KIND-NUMBER, so that these names would be mistaken for parts of another collection.
+# Indexes of a collection are named NAME-KIND-NUMBER, so that these names would be mistaken for parts of another
+# collection.
 RESERVED = ("-threads", "-formulas", "-posts", "-rows", "-state")
 HOST = re.compile(r"(?:\[(?P<six>[0-9a-fA-F:.]+)\]|(?P<host>[A-Za-z0-9._-]+))(?::(?P<port>[0-9]{1,5}))?")
 

@@ -1,4 +1,5 @@
-"""Tables in blocks: rows with neighbouring ids are one document, so that a cluster keeps few of them and a batch of ids reads few blocks."""
+"""Tables in blocks: rows with neighbouring ids are one document, so that a cluster keeps few of them and a batch of ids
+reads few blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Records, posts and blocks that were read lately, by the version of their documents, which never changes. Bounded in number."""
+"""Records, posts and blocks that were read lately, by the version of their documents, which never changes. Bounded in
+number."""
 
 from __future__ import annotations
 
@@ -19,7 +20,8 @@ Fields = Mapping[str, Any]
 
 
 class RecordCache:
-    """Documents in two halves: when the young one is full it becomes the old one, and the old one before it is forgotten. A lookup takes no lock."""
+    """Documents in two halves: when the young one is full it becomes the old one, and the old one before it is
+    forgotten. A lookup takes no lock."""
 
     def __init__(self, most: int) -> None:
         self._half = max(1, most // 2)

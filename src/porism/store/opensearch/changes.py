@@ -1,5 +1,5 @@
-"""A change as documents: the new threads, posts and formulas with codes of the collection, the blocks of tables that differ, and the differences of
-statistics. New threads are indexed by the code of the embedded store, as a segment."""
+"""A change as documents: the new threads, posts and formulas with codes of the collection, the blocks of tables that
+differ, and the differences of statistics. New threads are indexed by the code of the embedded store, as a segment."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""The part of a collection that a change concerns, as a small collection in a folder, read from the cluster when it is asked for.
+"""The part of a collection that a change concerns, as a small collection in a folder, read from the cluster when it is
+asked for.
 
-What computes a change reads rows by queries. The rows of whole threads are read together; expressions and visual ids when the first one is needed.
+What computes a change reads rows by queries. The rows of whole threads are read together; expressions and visual ids
+when the first one is needed.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Requests to an OpenSearch cluster: complete answers within a time limit, or an error that says what to do.
 
-Nodes fail, so every request may be sent twice: whoever changes something chooses names and ids beforehand. What fails is repeated while there is
-time, on another host where there is one. Members of a batch are repeated one by one, since OpenSearch reports their errors inside a good answer.
+Nodes fail, so every request may be sent twice: whoever changes something chooses names and ids beforehand. What fails
+is repeated while there is time, on another host where there is one. Members of a batch are repeated one by one, since
+OpenSearch reports their errors inside a good answer.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ BLOCKS_IN_FLIGHT = 2
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How long a request is repeated. A node that accepts a connection and says nothing is left after `first` seconds, then after thrice as many."""
+    """How long a request is repeated. A node that accepts a connection and says nothing is left after `first` seconds,
+    then after thrice as many."""
 
     seconds: float
     first: float
@@ -86,7 +88,8 @@ class Cluster:
         return self._repeat(lambda: Request(method, path, body, params), _whatever, patience, seconds)
 
     def search(self, index: str, body: Mapping[str, Any], seconds: float | None = None, only: str = "hits") -> Any:
-        """Search, and return an answer of all shards; `only` names the parts of it that are needed, separated by commas."""
+        """Search, and return an answer of all shards; `only` names the parts of it that are needed, separated by
+        commas."""
         params = {"allow_partial_search_results": "false", "filter_path": f"timed_out,_shards,{only}"}
         # A search of a point in time names no index in its path.
         path = f"/{index}/_search" if index else "/_search"
@@ -95,7 +98,8 @@ class Cluster:
     def msearch(
         self, searches: Sequence[tuple[str, Mapping[str, Any]]], seconds: float | None = None, only: str = "hits"
     ) -> list[Any]:
-        """Send several searches, each with its index, at once; return the answers, each from all shards. `only` as in `search`."""
+        """Send several searches, each with its index, at once; return the answers, each from all shards. `only` as in
+        `search`."""
         parts = ("status", "error", "timed_out", "_shards", *only.split(","))
         params = {"filter_path": ",".join(f"responses.{part}" for part in parts)}
         lines = [
@@ -110,7 +114,8 @@ class Cluster:
     def mget(
         self, index: str, ids: Sequence[str], stored: Sequence[str] = (), seconds: float | None = None
     ) -> list[Any]:
-        """Return documents by their ids, with these stored fields or else their source. A missing one has no `found`."""
+        """Return documents by their ids, with these stored fields or else their source. A missing one has no
+        `found`."""
         params = {
             "filter_path": "docs._index,docs._id,docs._seq_no,docs._primary_term,docs.found,docs.error,docs.fields,docs._source"
         }
@@ -125,8 +130,9 @@ class Cluster:
     def bulk(self, index: str, lines: Iterable[bytes], advance: Callable[[int], object] = lambda number: None) -> None:
         """Send operations, each with its action line and the line of its document, in blocks of 5 MB, two at a time.
 
-        Blocks are not ordered, and a block may be sent again: each id occurs once, and "index" and "delete" are the actions to use. The
-        cluster's back-pressure makes this slower. `advance` gets the number of operations that are done since its last call.
+        Blocks are not ordered, and a block may be sent again: each id occurs once, and "index" and "delete" are the
+        actions to use. The cluster's back-pressure makes this slower. `advance` gets the number of operations that are
+        done since its last call.
         """
 
         def send_block(block: Sequence[bytes]) -> int:
@@ -170,7 +176,8 @@ class Cluster:
         patience: Patience,
         seconds: float | None,
     ) -> list[Any]:
-        """Send a batch, and again those members that failed, until all are answered. `problem` finds what is wrong with the answer of a member."""
+        """Send a batch, and again those members that failed, until all are answered. `problem` finds what is wrong with
+        the answer of a member."""
         answers: list[Any] = [None] * count
         pending = list(range(count))
 
@@ -280,7 +287,8 @@ class Cluster:
 
 
 def _passes(error: TransportError) -> bool:
-    """Return whether a request may succeed later. A write block on full disks has the status of back-pressure, and stays."""
+    """Return whether a request may succeed later. A write block on full disks has the status of back-pressure, and
+    stays."""
     if error.status_code == 429 and "cluster_block" in cause(error.info)[0]:
         return False
     return error.status_code in PASSING

@@ -1,4 +1,5 @@
-"""What people read of a collection in a cluster: posts with what belongs to them in one document, other tables in blocks."""
+"""What people read of a collection in a cluster: posts with what belongs to them in one document, other tables in
+blocks."""
 
 from __future__ import annotations
 
@@ -162,7 +163,8 @@ class ClusterContent(ContentReader):
         return {number: [*map(_formula, rows)] for number, rows in self._formula_rows(ids).items() if rows}
 
     def instances(self, visual_ids: Sequence[int], most: int, returnable: bool = False) -> dict[int, list[Formula]]:
-        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may return."""
+        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may
+        return."""
         wanted = {one for one in visual_ids if abs(one) < MOST_ID}
         found: list[Formula] = []
         for some in batched(sorted(wanted), IDS):
@@ -178,7 +180,8 @@ class ClusterContent(ContentReader):
         return formula.kind != "comment" and self.is_listed(formula) and formula.issue not in ("d", "dv")
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
-        """Return the posts that use each visual id: the first ones with their titles, and the number of all among its first `most` formulas."""
+        """Return the posts that use each visual id: the first ones with their titles, and the number of all among its
+        first `most` formulas."""
         generation = self._generation
         wanted = [number for number in dict.fromkeys(visual_ids) if abs(number) < MOST_ID]
         visuals = self.table_rows(VISUALS, wanted)

@@ -20,8 +20,8 @@ Ints = npt.NDArray[np.int64]
 
 
 class OldFormulas(NamedTuple):
-    """What formulas that are gone took part in: how many have each term and each label (layout trees, operator trees), their path groups by
-    key, and their lengths by family."""
+    """What formulas that are gone took part in: how many have each term and each label (layout trees, operator trees),
+    their path groups by key, and their lengths by family."""
 
     terms: Mapping[str, Counted]
     labels: Mapping[str, tuple[int, int]]

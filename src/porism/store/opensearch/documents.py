@@ -54,7 +54,8 @@ def _years(batch: Threads) -> dict[str, list[list[int]]]:
 
 
 def place_posts(posts: Sequence[Any], sizes: Sequence[int]) -> Iterator[PlacedPost]:
-    """Yield posts with the title of their thread and their position; `sizes` are the numbers of posts of threads, the question first."""
+    """Yield posts with the title of their thread and their position; `sizes` are the numbers of posts of threads, the
+    question first."""
     left = iter(posts)
     for size in sizes:
         title = ""

@@ -1,6 +1,8 @@
-"""What brings back an earlier state of a collection: the build before the present one, and snapshots in a repository of the cluster.
+"""What brings back an earlier state of a collection: the build before the present one, and snapshots in a repository of
+the cluster.
 
-A snapshot copies only what changed since the last one. The repository is registered by whoever runs the cluster (`docs/how-to/cluster.md`). A snapshot holds the build that is served, with all its commits.
+A snapshot copies only what changed since the last one. The repository is registered by whoever runs the cluster
+(`docs/how-to/cluster.md`). A snapshot holds the build that is served, with all its commits.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def rollback(place: Place) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """A snapshot: its name, the collection and the build that it holds, when it was begun (ISO 8601), and whether it is complete."""
+    """A snapshot: its name, the collection and the build that it holds, when it was begun (ISO 8601), and whether it is
+    complete."""
 
     name: str
     collection: str
@@ -81,9 +84,11 @@ class Repository:
         return [_taken(one) for one in found if PREFIX in (one.get("metadata") or {})]
 
     def restore(self, name: str, replace: bool = False) -> int:
-        """Restore a snapshot under the name of this collection, which may be another one than it was taken of; return the build.
+        """Restore a snapshot under the name of this collection, which may be another one than it was taken of; return
+        the build.
 
-        If the same build is there, `replace` removes it first; until the restored one is ready, the collection cannot be reached.
+        If the same build is there, `replace` removes it first; until the restored one is ready, the collection cannot
+        be reached.
         """
         taken = self._get(name)
         if not taken.is_complete:

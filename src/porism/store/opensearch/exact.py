@@ -12,7 +12,8 @@ from porism.store.weighting import BM25, IDFS
 
 
 def exact_hits(generation: Generation, query: TermQuery, batch: Threads) -> Hits:
-    """Return the best of some threads. A view that leaves fields out counts the documents of a term in the batch, which then has all of them."""
+    """Return the best of some threads. A view that leaves fields out counts the documents of a term in the batch, which
+    then has all of them."""
     assert isinstance(query.weighting, BM25), "other weightings were refused"
     view, found = query.view, Found.of(query.terms, generation, "posts")
     weights = np.array(view.vector(FIELDS))

@@ -23,7 +23,8 @@ TOGETHER = 50  # commits in a request
 
 
 class Commit(NamedTuple):
-    """What a commit changed: documents that it replaced or deleted and those that it wrote, by their keys, and terms and symbols."""
+    """What a commit changed: documents that it replaced or deleted and those that it wrote, by their keys, and terms
+    and symbols."""
 
     generation: int
     gone: Mapping[Kind, Sequence[Any]]
@@ -94,7 +95,8 @@ class Versions:
         return made
 
     def all(self, keys: Sequence[Any]) -> Sequence[Any]:
-        """Return what distinguishes the versions of documents: keys, with the generation where a commit wrote it; None for one that was deleted."""
+        """Return what distinguishes the versions of documents: keys, with the generation where a commit wrote it; None
+        for one that was deleted."""
         if not self._of:
             return keys
         found = ((key, self._of.get(key, 0)) for key in keys)
@@ -146,7 +148,8 @@ class Generation(NamedTuple):
         return self.place.index(kind, self.manifest.build)
 
     def hidden(self, kind: Kind) -> list[dict[str, Any]]:
-        """Return the queries of documents that this generation does not have: later ones, and those that were replaced or deleted."""
+        """Return the queries of documents that this generation does not have: later ones, and those that were replaced
+        or deleted."""
         found: list[dict[str, Any]] = [{"range": {"from": {"gt": self.manifest.generation}}}]
         if dead := self.versions[kind].dead:
             found.append({"ids": {"values": dead}})

@@ -1,4 +1,5 @@
-"""The terms of formulas, from posting lists: the embedded store keeps those only. Rows are read in ranges, so that memory is bounded. Compiled."""
+"""The terms of formulas, from posting lists: the embedded store keeps those only. Rows are read in ranges, so that
+memory is bounded. Compiled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""One writer at a time: a lease in the cluster, which its holder renews, and which anybody may take when it has ended."""
+"""One writer at a time: a lease in the cluster, which its holder renews, and which anybody may take when it has
+ended."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ PAUSE = 0.2  # seconds between two attempts
 
 
 class Lease:
-    """The right to change a collection. A commit does not rely on it alone: it replaces the manifest only if nobody else did."""
+    """The right to change a collection. A commit does not rely on it alone: it replaces the manifest only if nobody
+    else did."""
 
     def __init__(self, place: Place) -> None:
         self._place = place

@@ -1,8 +1,10 @@
-"""Copy an embedded index into a cluster: as streams, with bounded memory, and so that a load that was killed goes on where it was.
+"""Copy an embedded index into a cluster: as streams, with bounded memory, and so that a load that was killed goes on
+where it was.
 
     copy_store("index", "opensearch://localhost:9200/math")
 
-Ids of documents do not depend on the attempt, so that a block that is sent twice does no harm. The aliases name the new build once all of it is there.
+Ids of documents do not depend on the attempt, so that a block that is sent twice does no harm. The aliases name the new
+build once all of it is there.
 """
 
 from __future__ import annotations
@@ -84,7 +86,8 @@ class Chunk(NamedTuple):
 
 
 def copy_store(source: str | Path, address: str, progress: Progress | None = None, shards: int = 1) -> int:
-    """Copy the index in a folder into a cluster; return the number of the build. Started again after a kill, it goes on where it was."""
+    """Copy the index in a folder into a cluster; return the number of the build. Started again after a kill, it goes on
+    where it was."""
     parsed = ClusterAddress.parse(address)
     place = Place(Cluster(parsed), parsed.name)
     with Lease(place).held(0.0), TemporaryDirectory(prefix="porism-copy-") as work:
@@ -160,7 +163,8 @@ class Loader:
         return self._build
 
     def _begin(self) -> tuple[int, dict[str, int]]:
-        """Return the number of the build and how far each stage is: of a load of the same index that was killed, or of a new one."""
+        """Return the number of the build and how far each stage is: of a load of the same index that was killed, or of
+        a new one."""
         place = self._place
         known, current = place.builds(), place.current()
         stored = place.get_state(LOAD)

@@ -1,7 +1,8 @@
-"""What a collection in a cluster is: the manifest of a build, which every commit replaces, and what each commit changed.
+"""What a collection in a cluster is: the manifest of a build, which every commit replaces, and what each commit
+changed.
 
-The manifest is one document and the commit point: a writer replaces it only if it is still the one that it read. A commit document holds what changed
-since the commit before, so that a reader who follows reads only new ones.
+The manifest is one document and the commit point: a writer replaces it only if it is still the one that it read. A
+commit document holds what changed since the commit before, so that a reader who follows reads only new ones.
 """
 
 from __future__ import annotations
@@ -29,8 +30,8 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A family of terms: the mean length by which its frequencies are normalised, their scale, the number of codes, and the sum of its
-    lengths by field, over questions and over answers (or over formulas)."""
+    """A family of terms: the mean length by which its frequencies are normalised, their scale, the number of codes, and
+    the sum of its lengths by field, over questions and over answers (or over formulas)."""
 
     mean: float
     scale: int
@@ -41,8 +42,8 @@ class Family:
 
 @dataclass(frozen=True, slots=True)
 class StoreManifest:
-    """One generation of a collection. `build` numbers its indexes, `facts` is what the build of the content recorded, `highest` has the highest
-    ids in use, `commits` are the generations whose commit documents changed the build."""
+    """One generation of a collection. `build` numbers its indexes, `facts` is what the build of the content recorded,
+    `highest` has the highest ids in use, `commits` are the generations whose commit documents changed the build."""
 
     build: int
     generation: int

@@ -1,7 +1,9 @@
-"""Records of threads and formulas as bytes, many at once. Each record is aligned, so that a batch of them is decoded as arrays.
+"""Records of threads and formulas as bytes, many at once. Each record is aligned, so that a batch of them is decoded as
+arrays.
 
-A thread: four integers (posts, bytes of the terms, dimensions of two vectors), ids, years and acceptance of its posts, its vectors, and its terms
-as the embedded store packs them. A formula: six integers (leaves, and the sizes of what follows), symbols, paths, edges, LaTeX and trees.
+A thread: four integers (posts, bytes of the terms, dimensions of two vectors), ids, years and acceptance of its posts,
+its vectors, and its terms as the embedded store packs them. A formula: six integers (leaves, and the sizes of what
+follows), symbols, paths, edges, LaTeX and trees.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ FORMULA_HEAD = 24
 
 
 class ThreadColumns(NamedTuple):
-    """Some threads as columns: how many posts each has, their attributes, and the vectors of the threads, half-precision numbers."""
+    """Some threads as columns: how many posts each has, their attributes, and the vectors of the threads,
+    half-precision numbers."""
 
     sizes: Ints
     ids: Ints

@@ -1,4 +1,5 @@
-"""Where a collection is in a cluster: the indexes of its builds, their aliases, and documents that are replaced only if nobody else did."""
+"""Where a collection is in a cluster: the indexes of its builds, their aliases, and documents that are replaced only if
+nobody else did."""
 
 from __future__ import annotations
 
@@ -111,7 +112,8 @@ class Place:
             self._make_index(self.state, body)
 
     def _make_index(self, name: str, body: Mapping[str, Any]) -> None:
-        """Make an index, unless it is there: a request is repeated if its answer was lost, and two processes may send one."""
+        """Make an index, unless it is there: a request is repeated if its answer was lost, and two processes may send
+        one."""
         try:
             self.cluster.request("PUT", f"/{name}", body)
         except PorismError as error:
@@ -154,14 +156,16 @@ class Place:
         return StoredManifest(manifest, Version(found["_seq_no"], found["_primary_term"]))
 
     def _get(self, index: str, key: str, stored: Sequence[str] = ()) -> Any:
-        """Return a document with its version, or `found` as false. A shard that is missing for a moment is waited for."""
+        """Return a document with its version, or `found` as false. A shard that is missing for a moment is waited
+        for."""
         try:
             return self.cluster.mget(index, [key], stored)[0]
         except Missing:
             return {"found": False, "_index": index}
 
     def put_manifest(self, manifest: StoreManifest, before: StoredManifest) -> bool:
-        """Replace the manifest if it is still the one that was read; return whether it was. A request that was repeated has succeeded before."""
+        """Replace the manifest if it is still the one that was read; return whether it was. A request that was repeated
+        has succeeded before."""
         value = {"table": MANIFEST, "data": b64encode(manifest.to_bytes()).decode("ascii")}
         index = self.index("rows", manifest.build)
         return self.replace(index, MANIFEST, value, before.version) or self.manifest() == manifest

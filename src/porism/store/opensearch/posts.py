@@ -1,4 +1,5 @@
-"""Posts as documents: their rows and those of their comments, links, votes and formulas, and what searches of texts read."""
+"""Posts as documents: their rows and those of their comments, links, votes and formulas, and what searches of texts
+read."""
 
 from __future__ import annotations
 

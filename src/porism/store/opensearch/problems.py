@@ -1,4 +1,5 @@
-"""What can be wrong with a cluster, as errors that say what to do. One table for what nodes answer, one for connections that fail."""
+"""What can be wrong with a cluster, as errors that say what to do. One table for what nodes answer, one for connections
+that fail."""
 
 from __future__ import annotations
 
@@ -50,7 +51,8 @@ class Answer(NamedTuple):
     error: type[PorismError] = PorismError
 
 
-# The first line that fits counts. {name} is the collection, {address} its address, {user} who asked, {index} the missing index, {reason} the node's own words.
+# The first line that fits counts. {name} is the collection, {address} its address, {user} who asked, {index} the
+# missing index, {reason} the node's own words.
 ANSWERS = (
     Answer(
         401, "", "the cluster refuses {user}", "set " + USER + " and the password to those of a user of the cluster"

@@ -1,4 +1,5 @@
-"""How content is read from a cluster: documents by their keys, blocks of tables, and streams of everything that passes a filter."""
+"""How content is read from a cluster: documents by their keys, blocks of tables, and streams of everything that passes
+a filter."""
 
 from __future__ import annotations
 

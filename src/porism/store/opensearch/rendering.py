@@ -1,7 +1,8 @@
 """Documents of threads and formulas as lines of a bulk request.
 
-A term is written as its code and a frequency, `code|frequency`. The frequency is scale x tf / (k1 (1 - b + b length / mean length)): the scripted
-similarity of its family makes BM25 of it, with the exact length of the document. Compiled, since a thread has a thousand terms.
+A term is written as its code and a frequency, `code|frequency`. The frequency is scale x tf / (k1 (1 - b + b length /
+mean length)): the scripted similarity of its family makes BM25 of it, with the exact length of the document. Compiled,
+since a thread has a thousand terms.
 """
 
 from __future__ import annotations
@@ -53,7 +54,8 @@ def _render(
     out: Any,
     out_ends: Any,
 ) -> None:
-    """Write the terms of each document. Document d has the posts from first[d] to first[d + 1], whose entries follow each other."""
+    """Write the terms of each document. Document d has the posts from first[d] to first[d + 1], whose entries follow
+    each other."""
     at = 0
     for document in range(len(first) - 1):
         start, end = starts[first[document]], ends[first[document + 1] - 1]
@@ -76,7 +78,8 @@ def _render(
 
 
 def render_terms(rows: TermRows, first: Ints, weights: Floats, mean_length: float, scale: int) -> list[str]:
-    """Return the field of a family of each document; `first` says where the posts of each start, and where the last ones end."""
+    """Return the field of a family of each document; `first` says where the posts of each start, and where the last
+    ones end."""
     if len(first) < 2:
         return []
     lengths = np.add.reduceat(rows.lengths @ weights, first[:-1])

@@ -1,8 +1,9 @@
 """The indexes of a collection in a cluster: names, settings, mappings, and the ids of documents.
 
-A build has four indexes behind aliases: threads (terms and records), formulas (the distinct ones), posts (as readers see them) and rows (tables in
-blocks, files, manifest and commits). A change adds documents with the generation in their ids; what is there is never rewritten, so that a
-snapshot stays as it is: it leaves out documents of later generations (`from`) and those that were replaced or deleted before it (by id).
+A build has four indexes behind aliases: threads (terms and records), formulas (the distinct ones), posts (as readers
+see them) and rows (tables in blocks, files, manifest and commits). A change adds documents with the generation in their
+ids; what is there is never rewritten, so that a snapshot stays as it is: it leaves out documents of later generations
+(`from`) and those that were replaced or deleted before it (by id).
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ Kind = Literal["threads", "formulas", "posts", "rows"]
 KINDS: tuple[Kind, ...] = ("threads", "formulas", "posts", "rows")
 MANIFEST, TAGS, COMMON = "manifest", "tags", "common"  # keys of single documents
 MOST_COMMON = 2000  # formulas that are kept as the most common ones
-# What searches push down: BM25 with these parameters. Its frequencies are normalised by the length of the document, since Lucene keeps a byte of it.
+# What searches push down: BM25 with these parameters. Its frequencies are normalised by the length of the document,
+# since Lucene keeps a byte of it.
 WEIGHTING = BM25()
 LARGEST_SCALE = 1 << 24  # Lucene keeps frequencies as single-precision numbers
 LARGEST_SUM = 0.8 * (1 << 31)  # of the frequencies of a document, which Lucene adds as 32-bit integers
@@ -67,7 +69,8 @@ YEAR_FIELDS = tuple(year_field(kind, accepted) for kind in ("question", "answer"
 
 
 def main_view(threads: int, answers: int) -> View:
-    """Return the view that is searched most, by which frequencies are normalised: that of a forum, or that of documents."""
+    """Return the view that is searched most, by which frequencies are normalised: that of a forum, or that of
+    documents."""
     return THREAD if answers * USUAL > threads else DOCUMENT
 
 
@@ -76,7 +79,8 @@ USUAL = 5  # questions with one answer in all, from which on answers are usual
 
 
 def scale_of(mean_length: float) -> int:
-    """Return the frequency that means 1 in a family with this mean length: a power of two, of which a cluster compiles few scripts."""
+    """Return the frequency that means 1 in a family with this mean length: a power of two, of which a cluster compiles
+    few scripts."""
     most = LARGEST_SUM * WEIGHTING.k1 * WEIGHTING.b / max(mean_length, 1.0)
     scale = LARGEST_SCALE
     while scale > most:

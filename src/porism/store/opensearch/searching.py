@@ -1,4 +1,5 @@
-"""Searches as requests: BM25 over whole threads or formulas, presence, filters, and texts of posts are pushed down to the cluster."""
+"""Searches as requests: BM25 over whole threads or formulas, presence, filters, and texts of posts are pushed down to
+the cluster."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def lengths(generation: Generation, family: str, view: View) -> float:
 
 
 def term_request(generation: Generation, query: TermQuery, k: int, counted: bool = False) -> Request | None:
-    """Return the request for the best k documents by the scores of the cluster, `counted` if all are; None if no document can match."""
+    """Return the request for the best k documents by the scores of the cluster, `counted` if all are; None if no
+    document can match."""
     kind: Kind = "formulas" if query.view.unit == "formula" else "threads"
     group = "formulas" if kind == "formulas" else "posts"
     found = Found.of(query.terms, generation, group)
@@ -154,7 +156,8 @@ def ranked(answer: Any) -> Hits:
 
 
 def text_request(generation: Generation, query: TextQuery, owners: Callable[[str], Sequence[int]]) -> Request | None:
-    """Return the request for posts with phrases, without words, and by authors; `owners` returns the users with a name or number."""
+    """Return the request for posts with phrases, without words, and by authors; `owners` returns the users with a name
+    or number."""
     filters: list[Query] = [{"terms": {"id": list(query.posts)}}]
     for phrase in query.phrases:
         words = WORD.findall(phrase)

@@ -177,7 +177,8 @@ class ClusterSnapshot:
 
     @limited
     def search(self, searches: Sequence[Search], *, seconds: float | None = None) -> list[Hits]:
-        """Answer several searches in one request. Where the scores of the cluster are not those of a query, they are computed from records."""
+        """Answer several searches in one request. Where the scores of the cluster are not those of a query, they are
+        computed from records."""
         requests = [self._request(search) for search in searches]
         wanted = [(self.generation.index_name(one.kind), one.body) for one in requests if one is not None]
         only = "hits.hits.sort,hits.total"

@@ -26,7 +26,8 @@ class Source(NamedTuple):
 
     @classmethod
     def open(cls, path: Path, work: Path) -> Source:
-        """Open an index. One that has changed since it was built is built anew into the folder `work`, so that it has one segment."""
+        """Open an index. One that has changed since it was built is built anew into the folder `work`, so that it has
+        one segment."""
         manifest = read_manifest(path, SEARCH)
         if len(manifest.segments) > 1 or manifest.segments[0].deletions or manifest.segments[0].name != ".":
             links, vectors = (bool(manifest.options.get(name, True)) for name in ("links", "vectors"))

@@ -102,8 +102,8 @@ class ClusterStore:
                 self.place.put_manifest(after, stored)
 
     def maintain(self, everything: bool = False, progress: Progress | None = None) -> bool:
-        """Build the collection anew after many changes, or if everything is asked for: its terms are then normalised by the present mean lengths,
-        and what is learned is learned anew."""
+        """Build the collection anew after many changes, or if everything is asked for: its terms are then normalised by
+        the present mean lengths, and what is learned is learned anew."""
         manifest = self.place.manifest()
         if not manifest.commits or not manifest.counts["thread"] or not (everything or needs_build(manifest)):
             return False

@@ -1,7 +1,8 @@
 """The terms of a collection: their codes, how many documents contain them, and what is known of symbols.
 
-A build uploads the dictionaries of the embedded index as they are; a client keeps them in a folder and maps them. Commits add to them in memory: new
-terms get the next codes, and frequencies change by differences. So statistics are exact, and cost no request.
+A build uploads the dictionaries of the embedded index as they are; a client keeps them in a folder and maps them.
+Commits add to them in memory: new terms get the next codes, and frequencies change by differences. So statistics are
+exact, and cost no request.
 """
 
 from __future__ import annotations
@@ -55,8 +56,8 @@ NOTHING = Counted(NO_INTS, NO_INTS)
 
 
 class TermChange(NamedTuple):
-    """What a commit changes in a family: the hashes of new terms in the order of their codes, their texts where they are kept, and by how
-    much the number of documents of each code differs."""
+    """What a commit changes in a family: the hashes of new terms in the order of their codes, their texts where they
+    are kept, and by how much the number of documents of each code differs."""
 
     hashes: Hashes
     texts: Sequence[str]
@@ -132,8 +133,8 @@ class TermTable:
 
 
 class SymbolChange(NamedTuple):
-    """What a commit changes of symbols: by how much the number of formulas with each label differs (layout trees, operator trees), the path
-    groups of each key, and visual ids that are new or gone."""
+    """What a commit changes of symbols: by how much the number of formulas with each label differs (layout trees,
+    operator trees), the path groups of each key, and visual ids that are new or gone."""
 
     labels: Mapping[str, tuple[int, int]]
     keys: Counted

@@ -1,4 +1,5 @@
-"""How requests reach the nodes: opensearch-py with CBOR, whose answers are bytes, and with certificates, passwords and short-lived mistrust of a host."""
+"""How requests reach the nodes: opensearch-py with CBOR, whose answers are bytes, and with certificates, passwords and
+short-lived mistrust of a host."""
 
 from __future__ import annotations
 
@@ -98,7 +99,8 @@ def _refusal(status: int, data: bytes, kind: str) -> TransportError:
 
 
 def open_transport(address: ClusterAddress, credentials: Credentials | None) -> Transport:
-    """Return what sends requests to the hosts in turn. It repeats nothing, since only the caller knows how much time is left."""
+    """Return what sends requests to the hosts in turn. It repeats nothing, since only the caller knows how much time is
+    left."""
     settings: dict[str, Any] = {}
     if address.tls:
         settings |= {"use_ssl": True, "ssl_context": tls_context()}

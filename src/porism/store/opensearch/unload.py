@@ -14,8 +14,8 @@ from porism.store.opensearch.store import ClusterStore
 
 
 def copy_to_folder(address: str, folder: Path, progress: Progress | None = None) -> None:
-    """Copy a collection into a new folder, with the collection inside. Its terms are those of the posts, and what is learned is learned anew, as
-    by an index from scratch."""
+    """Copy a collection into a new folder, with the collection inside. Its terms are those of the posts, and what is
+    learned is learned anew, as by an index from scratch."""
     snapshot = ClusterStore.open(address).snapshot()
     manifest = snapshot.generation.manifest
     place = folder.with_name(f"{folder.name}.collection")

@@ -1,7 +1,8 @@
 """Change a collection in a cluster: put and delete posts, then commit.
 
-A commit adds documents, and then replaces the manifest: a reader sees all of it or nothing. What a writer that died has left is removed by the next
-one. Every document is in the translog of its shard's copies before the manifest is, which names it: an acknowledged commit survives a lost node.
+A commit adds documents, and then replaces the manifest: a reader sees all of it or nothing. What a writer that died has
+left is removed by the next one. Every document is in the translog of its shard's copies before the manifest is, which
+names it: an acknowledged commit survives a lost node.
 """
 
 from __future__ import annotations
@@ -68,8 +69,8 @@ class ClusterWriter(PendingChanges):
         return self._manifest.log_position
 
     def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
-        """Prepare the changes that bring the store to the state of a source; return what of the source is left out. The rows of the collection are
-        read into a temporary folder for it."""
+        """Prepare the changes that bring the store to the state of a source; return what of the source is left out. The
+        rows of the collection are read into a temporary folder for it."""
         with TemporaryDirectory(prefix="porism-compare-") as work:
             write_collection(self._store.snapshot().content, Path(work) / "collection")
             with Collection.open(Path(work) / "collection", "none") as collection:
@@ -121,7 +122,8 @@ class ClusterWriter(PendingChanges):
         return Segment.write(work / "segment", changed, delta, self._manifest, first)
 
     def _send(self, prepared: Prepared) -> None:
-        """Write the documents of a commit, and make them visible to searches, which leave them out until the manifest names them."""
+        """Write the documents of a commit, and make them visible to searches, which leave them out until the manifest
+        names them."""
         cluster, build = self._place.cluster, self._manifest.build
         generation = prepared.manifest.generation
         self._remove_left(generation)

@@ -22,7 +22,8 @@ MAX_KEYS = 128  # different keys of an indexed formula
 SMALLEST_SHARE = 0.2  # of the leaves: an indexed formula has no groups under smaller nodes
 COMPARED_OPERATORS = 4  # operators of a path, from the leaf, whose symbols are compared
 
-# Under these operators the order of operands matters, so a path has the position of the operand (the third and later ones are equal).
+# Under these operators the order of operands matters, so a path has the position of the operand (the third and later
+# ones are equal).
 ORDERED = frozenset({"FRAC", "SEP", "ROOT", "BINOM", "MODULAR", "FORALL", "EXISTS", "FACT", "VECT", "FLOAT"})
 LAST_POSITION = 3
 SIGN = "SIGN"
@@ -31,7 +32,8 @@ EQUAL_SYMBOLS = frozenset({"SEP", "TIMES"})  # classes whose operators are all o
 
 
 class Step(NamedTuple):
-    """One node on a path: its classes (with sign and position, if any), its number in the formula, its operator symbol."""
+    """One node on a path: its classes (with sign and position, if any), its number in the formula, its operator
+    symbol."""
 
     classes: tuple[str, ...]
     node: int
@@ -173,9 +175,10 @@ ARRAYS = (
 class PathIndex:
     """Path groups of formulas.
 
-    Formula f has `leaves[f]` paths (0 where it cannot be read). Node n belongs to formula `node_formulas[n]`, its groups are
-    node_starts[n] to node_starts[n + 1]. A group has the hash of its key, a hash of its operators, its width, and its symbols with counts from
-    symbol_starts[g] to symbol_starts[g + 1]. The groups of key_values[i] are by_key[key_starts[i]:key_starts[i + 1]].
+    Formula f has `leaves[f]` paths (0 where it cannot be read). Node n belongs to formula `node_formulas[n]`, its
+    groups are node_starts[n] to node_starts[n + 1]. A group has the hash of its key, a hash of its operators, its
+    width, and its symbols with counts from symbol_starts[g] to symbol_starts[g + 1]. The groups of key_values[i] are
+    by_key[key_starts[i]:key_starts[i + 1]].
     """
 
     symbol_codes: dict[str, int]

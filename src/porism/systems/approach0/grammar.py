@@ -1,6 +1,7 @@
 """The operator tree of a formula as Approach Zero builds it: a precedence grammar over the tokens of `lexer`.
 
-Operands may be missing everywhere (`a =`, `+ b`); operators of one commutative class are one node with all their operands.
+Operands may be missing everywhere (`a =`, `+ b`); operators of one commutative class are one node with all their
+operands.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ SIGNS = frozenset({"plus", "minus", "times", "relation", "separator", "modulo"})
 
 @dataclass(slots=True)
 class Node:
-    """A node of the operator tree. `negative` marks an operand of a sum with a minus sign; `missing` counts its missing operands."""
+    """A node of the operator tree. `negative` marks an operand of a sum with a minus sign; `missing` counts its missing
+    operands."""
 
     node_class: str
     symbol: str
@@ -88,7 +90,8 @@ def hang(base: Node, scripts: list[Node], role: str) -> Node:
 
 
 class Parser:
-    """Recursive descent over the tokens of one formula. Each method parses one level of precedence, and returns None where nothing is."""
+    """Recursive descent over the tokens of one formula. Each method parses one level of precedence, and returns None
+    where nothing is."""
 
     def __init__(self, tokens: list[Token], where: str = "") -> None:
         self.tokens = [*tokens, Token("end")]
@@ -174,7 +177,8 @@ class Parser:
         return infix(Node(token.node_class, token.symbol), left, self.related())
 
     def annotated(self) -> Node | None:
-        """Parse `a \\overset{text}{=} b`, from the right: what carries the script becomes the operator, whatever it is."""
+        """Parse `a \\overset{text}{=} b`, from the right: what carries the script becomes the operator, whatever it
+        is."""
         left = self.sum()
         if self.role != "over script":
             return left
@@ -268,7 +272,8 @@ class Parser:
         return found
 
     def argument(self, sign: bool = False) -> Node | None:
-        """Parse the argument of a command: braces or one operand without scripts; where `sign` allows it, an operator."""
+        """Parse the argument of a command: braces or one operand without scripts; where `sign` allows it, an
+        operator."""
         if sign and self.role in SIGNS:
             token = self.take()
             return Node(token.node_class, token.symbol)
@@ -370,5 +375,6 @@ COMMANDS: dict[str, Callable[[Parser, Token], Node]] = {
 
 
 def parse(latex: str) -> Node | None:
-    """Return the operator tree of a formula, or None if it holds nothing. Raise UnreadableFormula where the grammar fails."""
+    """Return the operator tree of a formula, or None if it holds nothing. Raise UnreadableFormula where the grammar
+    fails."""
     return Parser(tokenize(latex), latex).formula()

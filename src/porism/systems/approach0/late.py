@@ -1,4 +1,5 @@
-"""The dense half of Approach Zero: late interaction (ColBERT) over answers, formulas, or posts around a formula, alone, fused, and as a re-ranker.
+"""The dense half of Approach Zero: late interaction (ColBERT) over answers, formulas, or posts around a formula, alone,
+fused, and as a re-ranker.
 
 Only the other half, the engine, reads hand-written queries in Task 1; in Task 2 both read the refined formula.
 """
@@ -48,8 +49,8 @@ def fusion(
     numbers: Numbers = "somenum",
     depth: int = DEPTH,
 ) -> Retriever:
-    """Fuse late interaction, with the weight `share`, and one system of the engine, after min-max scaling. In Task 2 `reads` says what a document is:
-    the formula alone, or its post with every other formula masked."""
+    """Fuse late interaction, with the weight `share`, and one system of the engine, after min-max scaling. In Task 2
+    `reads` says what a document is: the formula alone, or its post with every other formula masked."""
     if len(of) != 1 or not 0 <= share <= 1:
         raise PorismError(
             "fuses one system with a share from 0 to 1", fix='write of = ["approach0/a0"] and share = 0.5'
@@ -71,7 +72,8 @@ def reranker(
     stored: bool = True,
     depth: int = DEPTH,
 ) -> Reranker:
-    """Order answers by late interaction alone. `stored` encodes all answers once and keeps them; without it, the candidates of each topic are encoded."""
+    """Order answers by late interaction alone. `stored` encodes all answers once and keeps them; without it, the
+    candidates of each topic are encoded."""
     texts = LateTexts(context, chosen_model(late_interaction, context.models), length, numbers)
     return LateReranker(texts, stored, depth)
 
@@ -214,7 +216,8 @@ def _formulas(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocum
 
 
 def _contexts(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocument]:
-    """Yield the post of each instance with every other formula masked; a formula of a list without posts has no context."""
+    """Yield the post of each instance with every other formula masked; a formula of a list without posts has no
+    context."""
     for some in batched(instances):
         formulas = texts.content.formulas_by_id([one.id for one in some])
         posts = texts.content.posts_by_id([one.post_id for one in formulas.values() if one.post_id])

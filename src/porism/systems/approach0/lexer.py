@@ -1,4 +1,5 @@
-"""Tokens of a LaTeX formula as Approach Zero reads them: each command has a role in the grammar, a class and a symbol (`symbols.tsv`).
+"""Tokens of a LaTeX formula as Approach Zero reads them: each command has a role in the grammar, a class and a symbol
+(`symbols.tsv`).
 
 Commands that the table does not name and characters without a rule are skipped, as the original does.
 """
@@ -165,7 +166,8 @@ def number(digits: str) -> Token:
 
 
 def argument_end(latex: str, start: int) -> int:
-    """Return the position after the brace group that begins at `start`. Escaped braces count as braces, as in the original."""
+    """Return the position after the brace group that begins at `start`. Escaped braces count as braces, as in the
+    original."""
     depth = 0
     for position in range(start, len(latex)):
         depth += (latex[position] == "{") - (latex[position] == "}")

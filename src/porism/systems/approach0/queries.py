@@ -38,7 +38,8 @@ def formulas_of(query: ReadQuery, queries: HandQueries | None) -> tuple[str, ...
 
 
 def text_query(query: ReadQuery, queries: HandQueries | None, analyser: Analyser) -> FormulaTextQuery:
-    """Return words and formulas of a query of Task 1: those of the file, or the words of the title and the formulas of the whole post."""
+    """Return words and formulas of a query of Task 1: those of the file, or the words of the title and the formulas of
+    the whole post."""
     topic = topic_of(query)
     if queries is not None and topic.id:
         hand = queries.of(topic.id)
@@ -70,7 +71,8 @@ _WITHOUT = ("open brace", "close brace")
 
 @lru_cache(100_000)
 def symbols(latex: str, numbers: Numbers = "somenum") -> tuple[str, ...]:
-    """Return the symbols of a formula without their fonts; an integer of several digits is `somenum`, or its digits. Of a formula that the lexer does not read, nothing.
+    """Return the symbols of a formula without their fonts; an integer of several digits is `somenum`, or its digits. Of
+    a formula that the lexer does not read, nothing.
 
     >>> symbols(r"\\\\mathbb{R}^2 = \\\\frac{x}{12}")
     ('R', 'supscript', '2', 'equal', 'frac', 'x', 'somenum')

@@ -160,7 +160,8 @@ class AnswerSearch(Retriever):
         )
 
     def _best(self, latex: str) -> Floats:
-        """Return for every answer the score of its best formula: the first of those with most matching paths, as in the original."""
+        """Return for every answer the score of its best formula: the first of those with most matching paths, as in the
+        original."""
         starts, formulas = self._documents.starts, self._documents.formulas
         found = self._scores.structure(latex)
         matched = found.matched[formulas]
@@ -180,8 +181,9 @@ def formula_search(
     same_symbol: float = 0.94,
     other_symbol: float = 0.90,
 ) -> Retriever:
-    """Make the retriever of Task 2. `weight` is that of formulas, `leading` the share of the first formula, `length` the weight of length,
-    `same_symbol` the value of an equal symbol under other operators, `other_symbol` that of another symbol."""
+    """Make the retriever of Task 2. `weight` is that of formulas, `leading` the share of the first formula, `length`
+    the weight of length, `same_symbol` the value of an equal symbol under other operators, `other_symbol` that of
+    another symbol."""
     paths = _paths(context)
     folder = context.cached("approach0-instances", "", partial(_build_instances, context.content), CODE)
     search = _structure(paths, folder, StructureOptions(same_symbol, other_symbol, length))

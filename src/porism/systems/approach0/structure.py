@@ -1,7 +1,8 @@
 """The structure score of Approach Zero: how well the paths of each indexed formula match those of a query formula.
 
-For a node of the query and a node of a formula, the matching paths are counted with their inverse path frequency. The pair with the highest sum
-represents the formula; its symbols are then compared. Constants are those of the released program (pya0 0.3.7).
+For a node of the query and a node of a formula, the matching paths are counted with their inverse path frequency. The
+pair with the highest sum represents the formula; its symbols are then compared. Constants are those of the released
+program (pya0 0.3.7).
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class StructureOptions:
-    """Constants of the score: the value of an equal symbol under other operators, that of another symbol, and the weight of length."""
+    """Constants of the score: the value of an equal symbol under other operators, that of another symbol, and the
+    weight of length."""
 
     same_symbol: float = 0.94
     other_symbol: float = 0.90
@@ -45,7 +47,8 @@ class QueryPaths(NamedTuple):
 
 
 class StructureScores(NamedTuple):
-    """For every formula: its score, the sum of matching paths, and the similarity of symbols. Zero where nothing matches."""
+    """For every formula: its score, the sum of matching paths, and the similarity of symbols. Zero where nothing
+    matches."""
 
     score: Floats
     matched: Floats
@@ -54,7 +57,8 @@ class StructureScores(NamedTuple):
 
 @dataclass(frozen=True)
 class StructureSearch:
-    """Scores formulas against a query formula. `occurrences` says how often each formula occurs in the documents of the task."""
+    """Scores formulas against a query formula. `occurrences` says how often each formula occurs in the documents of the
+    task."""
 
     index: PathIndex
     occurrences: Ints
@@ -143,7 +147,8 @@ def best_pairs(
     node_formulas: Small,
     size: int,
 ) -> tuple[Floats, Small, Small]:
-    """Return for every formula the highest sum of matching paths, and the node of the query and of the formula that have it."""
+    """Return for every formula the highest sum of matching paths, and the node of the query and of the formula that
+    have it."""
     best = np.zeros(size)
     query_nodes = np.full(size, -1, np.int32)
     nodes = np.full(size, -1, np.int32)
@@ -176,7 +181,8 @@ def symbol_similarity(
     query: QueryPaths, query_nodes: Small, nodes: Small, node_starts: Ints, keys: Ints, operators: Ints,
     symbol_starts: Ints, symbols: Small, counts: Small, same_symbol: float, other_symbol: float,
 ) -> Floats:  # fmt: skip
-    """Return for every formula the share of the query's paths whose symbols match, where each symbol of the query takes one of the formula."""
+    """Return for every formula the share of the query's paths whose symbols match, where each symbol of the query takes
+    one of the formula."""
     result = np.zeros(len(nodes))
     size = len(query.codes)
     cells = np.zeros((size, MAX_LEAVES))
@@ -217,7 +223,8 @@ def symbol_similarity(
 
 @compiled
 def _assigned(cells: Floats, weights: Floats, number: int) -> float:
-    """Let each symbol of the query, those with most paths first, take the free symbol of the formula that fits best; return the sum."""
+    """Let each symbol of the query, those with most paths first, take the free symbol of the formula that fits best;
+    return the sum."""
     total = 0.0
     for row in np.argsort(-weights, kind="mergesort"):
         best = -1

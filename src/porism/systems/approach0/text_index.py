@@ -45,7 +45,8 @@ class Occurrences(NamedTuple):
 
 @dataclass(frozen=True)
 class TextIndex:
-    """Occurrences of words. Those of word w are at starts[w] to starts[w + 1], in the order of documents and positions."""
+    """Occurrences of words. Those of word w are at starts[w] to starts[w + 1], in the order of documents and
+    positions."""
 
     codes: dict[str, int]
     lengths: Small
@@ -72,7 +73,8 @@ class TextIndex:
         return documents, np.asarray(idf * (1 + (K1 + 1) * counts / (counts + norm)), np.float64)
 
     def scores(self, words: Sequence[str]) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Return the BM25 score of every document, and whether it holds a word of the query. A repeated word counts each time."""
+        """Return the BM25 score of every document, and whether it holds a word of the query. A repeated word counts
+        each time."""
         scores = np.zeros(len(self.lengths))
         found = np.zeros(len(self.lengths), np.bool_)
         for word, number in Counter(words).items():
@@ -82,7 +84,8 @@ class TextIndex:
         return scores, found
 
     def proximity(self, words: Sequence[str]) -> Floats:
-        """Return ln(0.3 + e^-d) of every document, where d is the smallest distance of two different words of the query."""
+        """Return ln(0.3 + e^-d) of every document, where d is the smallest distance of two different words of the
+        query."""
         distances = np.full(len(self.lengths), np.inf)
         lists = [self.occurrences(word) for word in dict.fromkeys(words)]
         if len(lists) > 1:
@@ -130,8 +133,9 @@ def index_words(documents: Iterable[WordDocument]) -> TextIndex:
 
 
 WORD = re.compile(r"[a-z0-9_]+")
-# Where a sentence ends, NLTK's word tokenizer separates the full stop from the word; elsewhere it leaves it there. NLTK finds sentences with a
-# model that must be downloaded; this rule needs none: a full stop before blank and capital letter, except after these abbreviations.
+# Where a sentence ends, NLTK's word tokenizer separates the full stop from the word; elsewhere it leaves it there. NLTK
+# finds sentences with a model that must be downloaded; this rule needs none: a full stop before blank and capital
+# letter, except after these abbreviations.
 SENTENCE_END = re.compile(r"(?<=[.!?])[\"')\]]*\s+(?=[\"'(\[]*[A-Z0-9])")
 ABBREVIATIONS = (
     "e.g.", "i.e.", "cf.", "resp.", "vs.", "eq.", "fig.", "thm.", "dr.", "prof.", "mr.", "st.", "no.", "pp.", "p.",
@@ -177,7 +181,8 @@ Advance = Callable[[int], None]
 
 
 class DocumentFormulas(NamedTuple):
-    """Documents by id, and the formulas of each (numbers of distinct formulas, from 0), from starts[d] to starts[d + 1]."""
+    """Documents by id, and the formulas of each (numbers of distinct formulas, from 0), from starts[d] to starts[d +
+    1]."""
 
     ids: Ints
     starts: Ints
@@ -212,8 +217,8 @@ def distinct_formulas(content: Content) -> Iterator[str]:
 
 
 def formula_instances(content: Content) -> Iterator[Instance]:
-    """Yield the documents of Task 2 in the order of ids: not those of comments, and at most five of a visual id. Formulas without an official
-    visual id, in a collection that has them, count as one."""
+    """Yield the documents of Task 2 in the order of ids: not those of comments, and at most five of a visual id.
+    Formulas without an official visual id, in a collection that has them, count as one."""
     numbers = {expression.latex: expression.id - 1 for expression in content.expressions()}
     seen: Counter[int] = Counter()
     for formula in content.formulas():
@@ -251,8 +256,8 @@ def index_answers(content: Content, analyser: Analyser, advance: Advance) -> tup
 
 
 def _items(text: Text, analyser: Analyser, first_own: int) -> Iterator[str | int]:
-    """Yield the words of a text and, in their places, the numbers of its formulas. Formulas that the official list lacks, from id
-    `first_own`, are text, as in the official posts."""
+    """Yield the words of a text and, in their places, the numbers of its formulas. Formulas that the official list
+    lacks, from id `first_own`, are text, as in the official posts."""
     pieces: list[str] = []
     for segment in text.segments:
         if segment.kind == "formula" and segment.formula_id < first_own:

@@ -1,4 +1,5 @@
-"""What a part of a system works with: the index, the collection, hand-written queries, progress, and a cache beside the index."""
+"""What a part of a system works with: the index, the collection, hand-written queries, progress, and a cache beside the
+index."""
 
 from __future__ import annotations
 
@@ -30,8 +31,8 @@ FUSE = "fuse"  # the part that fuses other systems
 
 @dataclass(frozen=True)
 class SystemContext:
-    """What the factory of a part receives. `overrides` are options of parts (part -> option -> value) that win over the declaration; `models`
-    are the directories of named models."""
+    """What the factory of a part receives. `overrides` are options of parts (part -> option -> value) that win over the
+    declaration; `models` are the directories of named models."""
 
     index: Index
     task: int
@@ -55,8 +56,8 @@ class SystemContext:
         return self.cache
 
     def system(self, name: str, task: int | None = None) -> Retriever:
-        """Build another system on the same index, for the same task unless `task` names another one. Options that override those of a fusion
-        concern the outer one, so they are not passed on."""
+        """Build another system on the same index, for the same task unless `task` names another one. Options that
+        override those of a fusion concern the outer one, so they are not passed on."""
         from porism.systems.declared.pipeline import build_system
 
         inner = {part: options for part, options in self.overrides.items() if part != FUSE}
@@ -65,8 +66,9 @@ class SystemContext:
     def cached(self, name: str, key: object, build: Callable[[Path], None], code: tuple[str, ...] = ()) -> Path:
         """Return a folder beside the index that `build(folder)` fills once.
 
-        The folder belongs to the collection, to `key` (anything that JSON can write), and to the code that makes it: the module of `build`,
-        the modules and packages of `code`, and the parser of formulas. When one of them changes, it is built anew. Two processes may call it at once: the second waits.
+        The folder belongs to the collection, to `key` (anything that JSON can write), and to the code that makes it:
+        the module of `build`, the modules and packages of `code`, and the parser of formulas. When one of them changes,
+        it is built anew. Two processes may call it at once: the second waits.
         """
         target = self.prepared / f"{name}-{self._digest(name, key, build, code)}"
         if target.is_dir():

@@ -1,6 +1,7 @@
 """Declarations of systems: what `systems.toml`, that of a plug-in, or a file of the user's own says of a run.
 
-A declaration lists the parts of the pipeline with their options, what the run needs, its published scores, and what is approximated.
+A declaration lists the parts of the pipeline with their options, what the run needs, its published scores, and what is
+approximated.
 """
 
 from __future__ import annotations
@@ -100,7 +101,8 @@ def shipped() -> tuple[Declaration, ...]:
 
 @lru_cache
 def declared() -> tuple[Declaration, ...]:
-    """Return the declarations that come with Porism, and after them those of plug-ins. The first with a name and a task wins."""
+    """Return the declarations that come with Porism, and after them those of plug-ins. The first with a name and a task
+    wins."""
     found: dict[tuple[str, int], Declaration] = {}
     for declarations in (shipped(), *working(SYSTEMS, plugin_declarations)):
         for one in declarations:
@@ -109,7 +111,8 @@ def declared() -> tuple[Declaration, ...]:
 
 
 def plugin_declarations(plugin: Plugin) -> tuple[Declaration, ...]:
-    """Return the declarations of a plug-in: it names a package that has a file `systems.toml`, as `porism.systems` has."""
+    """Return the declarations of a plug-in: it names a package that has a file `systems.toml`, as `porism.systems`
+    has."""
     package = plugin.load()
     try:
         text = files(package).joinpath(SHIPPED).read_text(encoding="utf-8")

@@ -1,7 +1,8 @@
 """The parts that declarations name, each with the function that makes it.
 
-A factory takes a `SystemContext` and keyword options, and returns a retriever, a re-ranker, or (Task 3) an answerer. Its signature is the list of its options:
-names, types and defaults. Options are checked against it, wherever they come from.
+A factory takes a `SystemContext` and keyword options, and returns a retriever, a re-ranker, or (Task 3) an answerer.
+Its signature is the list of its options: names, types and defaults. Options are checked against it, wherever they come
+from.
 """
 
 from __future__ import annotations
@@ -95,7 +96,8 @@ def make_part(name: str, options: Mapping[str, Any], context: SystemContext) -> 
 
 
 def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a part in the types of its signature; texts, as the command line gives them, are converted."""
+    """Return the options of a part in the types of its signature; texts, as the command line gives them, are
+    converted."""
     allowed = part_options(name)
     checked = {}
     for option, value in options.items():

@@ -61,7 +61,8 @@ def not_runnable(declaration: Declaration) -> PorismError:
 
 
 def needed_models(declaration: Declaration, overrides: Overrides | None = None) -> list[str]:
-    """Return the named models that the parts of a system need; those of the systems that it fuses are not among them."""
+    """Return the named models that the parts of a system need; those of the systems that it fuses are not among
+    them."""
     required = [one for one in MODEL_OPTIONS if one != OPTIONAL]
     values = _model_values(declaration.parts, overrides or {}, required)
     return [name for name in values if name in named_models()]
@@ -138,7 +139,8 @@ def fused_systems(
     depth: int = DEPTH,
     missing: Literal["error", "skip"] = "error",
 ) -> Retriever:
-    """Fuse the rankings of other systems. With `missing = "skip"`, members that need a model are left out, and the record says so."""
+    """Fuse the rankings of other systems. With `missing = "skip"`, members that need a model are left out, and the
+    record says so."""
     members: list[Retriever] = []
     names: list[str] = []
     left_out: list[str] = []

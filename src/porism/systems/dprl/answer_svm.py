@@ -1,8 +1,9 @@
 """DPRL's SVM-Rank of Task 1: a linear model over features of the answers of similar questions.
 
-Features, after the authors' description: similarity of the questions, score of topic and answer, tags in common, votes, reputation of the author; each scaled
-to 0..1 within a topic. The model of the published run was trained on judgments and is not published. It is trained here on judged topics, or, without them, on
-duplicate questions of the collection, whose answers count as relevant to each other.
+Features, after the authors' description: similarity of the questions, score of topic and answer, tags in common, votes,
+reputation of the author; each scaled to 0..1 within a topic. The model of the published run was trained on judgments
+and is not published. It is trained here on judged topics, or, without them, on duplicate questions of the collection,
+whose answers count as relevant to each other.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def pair_differences(topic: TrainingTopic) -> Floats:
 
 
 def train_pairwise(topics: Sequence[TrainingTopic], features: int, cost: float) -> Floats:
-    """Return the weights that minimise |w|^2 / 2 + cost x sum over topics of the mean squared hinge loss. Without a pair, all weights are equal."""
+    """Return the weights that minimise |w|^2 / 2 + cost x sum over topics of the mean squared hinge loss. Without a
+    pair, all weights are equal."""
     from scipy.optimize import minimize
 
     differences = [
@@ -85,8 +87,9 @@ def answer_svm(
     qrels: str = "",
     duplicates: int = 100,
 ) -> Retriever:
-    """Rank the answers of the most similar `questions` by a linear model. `topics` and `qrels` are files of judged topics to train on; without them,
-    at most `duplicates` pairs of duplicate questions of the collection are used. `cost` is the C of the SVM."""
+    """Rank the answers of the most similar `questions` by a linear model. `topics` and `qrels` are files of judged
+    topics to train on; without them, at most `duplicates` pairs of duplicate questions of the collection are used.
+    `cost` is the C of the SVM."""
     if bool(topics) != bool(qrels):
         raise PorismError("training needs topics and judgments", fix="give both: topics=FILE and qrels=FILE, or none")
     form = chain_form(context, "text", "")
@@ -137,7 +140,8 @@ class LinkedQuestion(NamedTuple):
 
 
 def _linked(features: AnswerFeatures, most: int) -> Iterator[TrainingTopic]:
-    """Yield duplicate questions of the collection as training topics: the answers of the other question are relevant."""
+    """Yield duplicate questions of the collection as training topics: the answers of the other question are
+    relevant."""
     content = features.content
     duplicates = (link for link in content.all_links() if link.kind == "duplicate")
     links = sorted({LinkedQuestion(link.post_id, link.other_id) for link in duplicates})

@@ -40,7 +40,8 @@ _ARRAYS = ("word_vectors", "rows", "ngram_vectors", "trees")
 
 @dataclass(frozen=True)
 class Training:
-    """How fastText is trained. The published settings are 300 dimensions, window 20, 30 negatives, hierarchical softmax, 10 epochs, all formulas."""
+    """How fastText is trained. The published settings are 300 dimensions, window 20, 30 negatives, hierarchical
+    softmax, 10 epochs, all formulas."""
 
     dimensions: int = 100
     window: int = 5
@@ -229,7 +230,8 @@ def tangent_cft2(
     epochs: int = Training.epochs,
     formulas: int = Training.formulas,
 ) -> Retriever:
-    """TangentCFT2. `depth` hits of each representation are joined with the constant `k`; the other options are those of the training."""
+    """TangentCFT2. `depth` hits of each representation are joined with the constant `k`; the other options are those of
+    the training."""
     unknown = [name for name in representations if name not in REPRESENTATIONS]
     if unknown:
         raise PorismError(f"no representation is named {unknown[0]}", fix=f"use {', '.join(REPRESENTATIONS)}")

@@ -1,8 +1,9 @@
 """Tree edit distance as a feature of DPRL, compiled (Zhang and Shasha, 1989).
 
-The distance is computed on trees that DPRL's program rebuilds from the list of parent-child pairs: an end-of-baseline mark goes one level up,
-and a pair is attached to the nearest ancestor with the label of its parent. Where labels repeat, this is not always the true parent, and where
-no ancestor has that label there is no tree and the feature is 0. The published features depend on it, so it is reproduced.
+The distance is computed on trees that DPRL's program rebuilds from the list of parent-child pairs: an end-of-baseline
+mark goes one level up, and a pair is attached to the nearest ancestor with the label of its parent. Where labels
+repeat, this is not always the true parent, and where no ancestor has that label there is no tree and the feature is 0.
+The published features depend on it, so it is reproduced.
 
 feature = 1 - (distance / 10) / (nodes of the query + nodes of the candidate)
 """
@@ -45,7 +46,8 @@ class PostOrder(NamedTuple):
 
 
 class Distances(NamedTuple):
-    """The distances of candidates, one column for each set of costs (NaN without a tree), and the number of nodes of both trees together."""
+    """The distances of candidates, one column for each set of costs (NaN without a tree), and the number of nodes of
+    both trees together."""
 
     values: npt.NDArray[np.float64]
     nodes: npt.NDArray[np.int32]
@@ -64,7 +66,8 @@ def type_of(label: str) -> str:
 
 
 def symbol_ids(labels: QueryLabels, types: bool, braces: bool = True) -> npt.NDArray[np.int32]:
-    """Return for each label id the number of the symbol that is compared: the label or its type. Without `braces` both braces are one symbol."""
+    """Return for each label id the number of the symbol that is compared: the label or its type. Without `braces` both
+    braces are one symbol."""
 
     def symbol(label: str) -> str:
         written = type_of(label) if types else label
@@ -159,7 +162,8 @@ def _rebuilt(forest: Forest, tree: int, symbols: Array, operators: bool) -> Post
 
 @compiled
 def _is_followed(forest: Forest, begin: int, node: int, operators: bool) -> bool:
-    """Return whether a node has no end-of-baseline mark: a layout node that something follows, an operator with operands."""
+    """Return whether a node has no end-of-baseline mark: a layout node that something follows, an operator with
+    operands."""
     below = forest.firsts[begin + node]
     if operators:
         return bool(below >= 0)

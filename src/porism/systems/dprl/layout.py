@@ -1,7 +1,8 @@
 """Layout trees as DPRL's learning to rank reads them.
 
-Its reader recognises only bars as brackets. Every other bracket is a symbol on the baseline, a script on a bracketed expression is attached to
-a wrapper `M!1x1`, neighbouring wrappers are merged as tables are, and of a table only the first column is kept.
+Its reader recognises only bars as brackets. Every other bracket is a symbol on the baseline, a script on a bracketed
+expression is attached to a wrapper `M!1x1`, neighbouring wrappers are merged as tables are, and of a table only the
+first column is kept.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ def _copy_row(first: Node) -> list[Node]:
 
 
 def _merged(row: list[Node]) -> list[Node]:
-    """Merge neighbouring tables and wrappers with the same number of rows into one, which keeps the scripts of the first only."""
+    """Merge neighbouring tables and wrappers with the same number of rows into one, which keeps the scripts of the
+    first only."""
     merged: list[Node] = []
     for node in row:
         table, before = _TABLE.fullmatch(node.label), _TABLE.fullmatch(merged[-1].label) if merged else None

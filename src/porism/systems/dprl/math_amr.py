@@ -37,7 +37,8 @@ _VARIABLE = re.compile(r"[a-z]+\d*")
 
 @lru_cache(100_000)
 def operator_nodes(latex: str) -> str:
-    """Return the nodes of a formula's operator tree in depth-first order: labels without their types, variables in italics.
+    """Return the nodes of a formula's operator tree in depth-first order: labels without their types, variables in
+    italics.
 
     >>> operator_nodes("x^2+1=y")
     'eq plus SUP 𝑥 2 1 𝑦'
@@ -157,7 +158,8 @@ def marked_text(text: Text) -> str:
 
 
 def formula_context(text: Text, number: int, around: int = 1) -> str:
-    """Return the sentence with the formula at a position, and `around` sentences before and after it, with placeholders."""
+    """Return the sentence with the formula at a position, and `around` sentences before and after it, with
+    placeholders."""
     split = [one for line in marked_text(text).split("\n") for one in sentences(line) if one.strip()]
     mark = f"eqx{number}eqx"
     at = next((place for place, sentence in enumerate(split) if mark in sentence), None)
@@ -172,7 +174,8 @@ def math_amr(
     around: int = 1,
     length: int = 128,
 ) -> Retriever:
-    """Rank formulas by their contexts. `instances` of each visual id are read, 0 for all; `around` counts sentences before and after that of the formula."""
+    """Rank formulas by their contexts. `instances` of each visual id are read, 0 for all; `around` counts sentences
+    before and after that of the formula."""
     form = amr_form(context, amr_parser)
     chosen = chosen_model(bi_encoder, context.models)
     visuals = chosen_instances(context.content, instances)
@@ -189,7 +192,8 @@ def amr_form(context: SystemContext, amr_parser: str) -> AmrForm:
 
 
 def chosen_instances(content: Content, most: int) -> dict[int, int]:
-    """Return the visual id of each instance that is read: the first `most` of each visual id in questions and answers."""
+    """Return the visual id of each instance that is read: the first `most` of each visual id in questions and
+    answers."""
     seen: Counter[int] = Counter()
     found: dict[int, int] = {}
     for formula in content.formulas():
@@ -202,7 +206,8 @@ def chosen_instances(content: Content, most: int) -> dict[int, int]:
 
 
 def context_documents(content: Content, visuals: dict[int, int], form: AmrForm, around: int) -> Iterator[TextDocument]:
-    """Yield the context of each chosen instance, by its formula id; a formula of a list without posts is its operator tree."""
+    """Yield the context of each chosen instance, by its formula id; a formula of a list without posts is its operator
+    tree."""
     if not content.count("posts"):
         for formula in content.formulas():
             if formula.id in visuals:

@@ -1,7 +1,7 @@
 """DPRL's chain of Task 1: questions similar to the topic, then their answers, scored by both steps.
 
-How answers are scored is described by the authors, not published as code: the similarity of the questions times the votes of the answer, or times the score of
-the pair of topic and answer.
+How answers are scored is described by the authors, not published as code: the similarity of the questions times the
+votes of the answer, or times the score of the pair of topic and answer.
 """
 
 from __future__ import annotations
@@ -43,7 +43,8 @@ def question_chain(
     length: int = 128,
     pair_length: int = 512,
 ) -> Retriever:
-    """Rank the answers of the most similar `questions`. `answers` says what their similarity is multiplied with: votes, or the score of a pair."""
+    """Rank the answers of the most similar `questions`. `answers` says what their similarity is multiplied with: votes,
+    or the score of a pair."""
     if answers == "pairs" and not cross_encoder:
         raise PorismError("pairs need a model", fix="name it: cross_encoder = NAME, or write answers = votes")
     form = chain_form(context, reads, amr_parser)
@@ -77,7 +78,8 @@ class Questions:
         return self.vectors.use
 
     def candidates(self, query: str, number: int, without: int = 0) -> Candidates:
-        """Return the answers of the `number` questions that are most similar to a query; the question `without` is left out."""
+        """Return the answers of the `number` questions that are most similar to a query; the question `without` is left
+        out."""
         cosines = self.vectors.cosines(query)
         ids = self.vectors.documents.ids
         first = np.lexsort((ids, -cosines))[: number + 1].tolist()

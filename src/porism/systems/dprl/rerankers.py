@@ -112,7 +112,8 @@ def tree_edit(
     operator_costs: tuple[int, ...] = (8, 1, 5),
     depth: int = DEPTH,
 ) -> Reranker:
-    """Re-rank formulas by tree edit distance. `share` is the weight of layout trees; costs are those of delete, insert and rename."""
+    """Re-rank formulas by tree edit distance. `share` is the weight of layout trees; costs are those of delete, insert
+    and rename."""
     if len(layout_costs) != 3 or len(operator_costs) != 3:
         raise PorismError("costs are three numbers", fix="give delete, insert and rename, as 9,1,8")
     costs = (Costs(*layout_costs), Costs(*operator_costs))
@@ -163,7 +164,8 @@ def _similarity(distances: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
 
 Model = Literal["45 topics", "29 topics"]
 Features = dict[str, npt.NDArray[np.float64]]
-# The representation of each embedding feature is not published; chosen by the rank correlation of our cosines with the stored values.
+# The representation of each embedding feature is not published; chosen by the rank correlation of our cosines with the
+# stored values.
 EMBEDDINGS: Mapping[str, Representation] = {
     "embedding_100": "opt",
     "embedding_102": "slt",

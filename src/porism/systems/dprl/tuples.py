@@ -166,7 +166,8 @@ class Alphabet:
         self.symbols = {symbol: at for at, symbol in enumerate(symbols)}
 
     def spell(self, label: str, split_numbers: bool) -> str:
-        """Return the characters of a label: its type, then its value; a number digit by digit where `split_numbers` says so."""
+        """Return the characters of a label: its type, then its value; a number digit by digit where `split_numbers`
+        says so."""
         kind, mark, value = label.partition("!")
         if not mark or not kind:
             return self._char(label)
@@ -198,7 +199,8 @@ def represented(forest: Forest, texts: list[str], representation: Representation
 
 @compiled
 def _number_variables(starts: Array, variables: Array, labels: Array, first: int) -> int:
-    """Replace the variables of each tree by their numbers, which start at `first`; return the largest number of variables."""
+    """Replace the variables of each tree by their numbers, which start at `first`; return the largest number of
+    variables."""
     most = 0
     names = np.empty(len(labels) + 1, np.int32)
     for tree in range(len(starts) - 1):

@@ -35,7 +35,8 @@ def _dollars(segment: Segment) -> str:
 
 
 def answer_documents(content: Content, kind: DocumentKind) -> Iterator[TextDocument]:
-    """Yield each answer as a document, in the order of ids: its body alone, or title and body of the question before it."""
+    """Yield each answer as a document, in the order of ids: its body alone, or title and body of the question before
+    it."""
     if kind == "answer":
         for answer in content.posts("answer"):
             yield TextDocument(answer.id, latex_text(answer.body))

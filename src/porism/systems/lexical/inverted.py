@@ -68,7 +68,8 @@ class TokenWeights(Protocol):
 
 @dataclass(frozen=True)
 class InvertedIndex:
-    """Posting lists of tokens. The list of token t is at starts[t] to starts[t + 1]; documents are in the order in which they were given."""
+    """Posting lists of tokens. The list of token t is at starts[t] to starts[t + 1]; documents are in the order in
+    which they were given."""
 
     codes: Mapping[str, int]
     ids: Ints
@@ -96,7 +97,8 @@ class InvertedIndex:
         return Postings(self.documents[place], self.counts[place])
 
     def scores(self, query: Mapping[str, float], weights: TokenWeights) -> Floats:
-        """Return the score of every document: the sum over query tokens of their count (or weight) times the weight of the token."""
+        """Return the score of every document: the sum over query tokens of their count (or weight) times the weight of
+        the token."""
         total = np.zeros(len(self.ids))
         for token, number in query.items():
             postings = self.postings(token)
@@ -123,7 +125,8 @@ class InvertedIndex:
 
 
 def invert(documents: Iterable[Document]) -> InvertedIndex:
-    """Make an inverted index of documents; memory grows by 12 bytes for each distinct token of a document. No token may have a line break."""
+    """Make an inverted index of documents; memory grows by 12 bytes for each distinct token of a document. No token may
+    have a line break."""
     codes: dict[str, int] = {}
     ids, lengths = array("q"), array("q")
     tokens, places, counts = array("i"), array("i"), array("i")

@@ -1,4 +1,5 @@
-"""Retrieval by the tokens of a text: what the lexical systems share. They differ in documents, tokens, query and weights."""
+"""Retrieval by the tokens of a text: what the lexical systems share. They differ in documents, tokens, query and
+weights."""
 
 from __future__ import annotations
 
@@ -77,8 +78,9 @@ def _build(
 class LexicalRetriever(Retriever):
     """Ranks documents by the weighted tokens that they share with the query.
 
-    `scale` divides the scores of a query (its norm, or its largest count); `bias` is added to every score; `later_first` says which of two documents with equal scores
-    comes first; `allowed`, if given, marks the documents that may be found.
+    `scale` divides the scores of a query (its norm, or its largest count); `bias` is added to every score;
+    `later_first` says which of two documents with equal scores comes first; `allowed`, if given, marks the documents
+    that may be found.
     """
 
     index: InvertedIndex

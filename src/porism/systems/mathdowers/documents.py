@@ -1,8 +1,10 @@
-"""Documents of MathDowers: the page of a thread as seen from one answer (Task 1), and one formula per visual id (Task 2).
+"""Documents of MathDowers: the page of a thread as seen from one answer (Task 1), and one formula per visual id (Task
+2).
 
-The page of an answer holds the question's title (twice: with formulas, and as LaTeX text), its body, tags and comments, the answer and its
-comments, and the titles of duplicate and related questions. Formulas become tuples of their Presentation MathML. A formula for which the
-source gives none stays LaTeX text, as in the original; when the source gives none at all, Porism converts the LaTeX.
+The page of an answer holds the question's title (twice: with formulas, and as LaTeX text), its body, tags and comments,
+the answer and its comments, and the titles of duplicate and related questions. Formulas become tuples of their
+Presentation MathML. A formula for which the source gives none stays LaTeX text, as in the original; when the source
+gives none at all, Porism converts the LaTeX.
 """
 
 from __future__ import annotations
@@ -94,7 +96,8 @@ def latex_text_tokens(text: Text) -> list[str]:
 
 
 def _linked_titles(content: Content) -> dict[int, list[int]]:
-    """Return the questions linked with each question, in either direction; one that is both duplicate and related counts once."""
+    """Return the questions linked with each question, in either direction; one that is both duplicate and related
+    counts once."""
     linked: dict[int, set[int]] = {}
     for link in content.all_links():
         linked.setdefault(link.post_id, set()).add(link.other_id)
@@ -143,7 +146,8 @@ class FormulaDocument(NamedTuple):
 
 
 def formula_documents(content: Content, with_latex: bool) -> Iterator[FormulaDocument]:
-    """Yield one document per visual id: its first formula in the body of a question or answer. Formulas without tokens are left out."""
+    """Yield one document per visual id: its first formula in the body of a question or answer. Formulas without tokens
+    are left out."""
     tokens = FormulaTokens(content)
     seen: set[int] = set()
     for formula, mathml, _ in content.formulas_with_mathml():

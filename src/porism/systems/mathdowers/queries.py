@@ -31,7 +31,8 @@ def treebank_tokens(text: str) -> list[str]:
 
 
 def engine_tokens(text: str) -> list[str]:
-    """Return the tokens of a text as the search engine indexes them: lower case in ASCII, stemmed; tuples stay as they are."""
+    """Return the tokens of a text as the search engine indexes them: lower case in ASCII, stemmed; tuples stay as they
+    are."""
     # The stemmer leaves tuples alone, since they end in a number sign.
     return [
         token if token[0] == "#" else martin_porter(token.translate(_ASCII_LOWER))
@@ -107,7 +108,8 @@ def _lines(folder: Path, name: str) -> list[str]:
 
 
 def keywords(text: str, lists: WordLists) -> Iterator[str]:
-    """Yield the words of a text that a query keeps: first those with hyphens read as blanks, then the hyphenated ones."""
+    """Yield the words of a text that a query keeps: first those with hyphens read as blanks, then the hyphenated
+    ones."""
     hyphenated = [token for token in treebank_tokens(text) if _is_hyphenated(token)]
     for token in (*treebank_tokens(text.replace("–", " ").replace("-", " ")), *hyphenated):
         word = token.lower()
@@ -148,7 +150,8 @@ def _write_words(content: Content, folder: Path) -> None:
 
 
 def _function_words() -> frozenset[str]:
-    """Return the stop words of the default lists: those of Porism's index without content words, and more function words."""
+    """Return the stop words of the default lists: those of Porism's index without content words, and more function
+    words."""
     return (STOPWORDS | {*OWN_STOP_WORDS, *_MORE_FUNCTION_WORDS}) - frozenset(_CONTENT_WORDS)
 
 
@@ -160,15 +163,16 @@ _LATEX_WORD_BREAK = re.compile(r"[\W_]+")
 SHORTEST_LATEX_WORD = 3
 
 _TIMES = "<mo>\u2062</mo>"
-# The organisers converted some LaTeX with `&lt;` in it, which became the letters of `lt` between an ampersand and a semicolon.
+# The organisers converted some LaTeX with `&lt;` in it, which became the letters of `lt` between an ampersand and a
+# semicolon.
 _DOUBLE_ESCAPE = re.compile(
     rf'{_TIMES}<mi mathvariant="normal">&amp;</mi>{_TIMES}<mi>([lg])(?:</mi>{_TIMES}<mi>)?t</mi></mrow>(</mrow>)?<mo>;</mo>'
 )
 
 
 class PlacedFormula(NamedTuple):
-    """A formula of a topic: its MathML and its alternative text (LaTeX), and the range of the field's HTML that it fills. `is_found` is false
-    for one that the original did not find in the table of formulas."""
+    """A formula of a topic: its MathML and its alternative text (LaTeX), and the range of the field's HTML that it
+    fills. `is_found` is false for one that the original did not find in the table of formulas."""
 
     mathml: str
     alternative: str
@@ -178,7 +182,8 @@ class PlacedFormula(NamedTuple):
 
 
 def query_tokens(topic: Topic, lists: WordLists, rules: TupleRules = L8_SEARCH) -> list[str]:
-    """Return the query of a Task 1 topic: formulas of the title, those of the body that are more than a character or number, words."""
+    """Return the query of a Task 1 topic: formulas of the title, those of the body that are more than a character or
+    number, words."""
     tokens: list[str] = []
     words: list[str] = []
     for field in _FIELDS:
@@ -202,8 +207,9 @@ def placed_formulas(topic: Topic, field: Field) -> Iterator[PlacedFormula]:
 
 
 def _is_found(formula: TopicFormula) -> bool:
-    """Check whether the original finds a formula in the table. One without id in the text must be there in the same LaTeX, blanks included,
-    and it looks for brackets without their backslash; else the LaTeX stays in the text as words."""
+    """Check whether the original finds a formula in the table. One without id in the text must be there in the same
+    LaTeX, blanks included, and it looks for brackets without their backslash; else the LaTeX stays in the text as
+    words."""
     if not formula.source or formula.source in (f"${formula.latex}$", f"$${formula.latex}$$"):
         return True
     return unescaped(formula.source).strip("$").replace("\\{", "{").replace("\\}", "}") == formula.latex
@@ -222,14 +228,16 @@ def unescaped(text: str) -> str:
 
 
 def repaired(mathml: str) -> str:
-    """Return MathML with doubly escaped relation signs repaired; then white space between its elements vanishes, as in the original."""
+    """Return MathML with doubly escaped relation signs repaired; then white space between its elements vanishes, as in
+    the original."""
     compact = mathml.replace("  ", "").replace("> <", "><")
     text = _DOUBLE_ESCAPE.sub(lambda found: f"<mo>&{found[1]}t;</mo></mrow>{found[2] or ''}", compact)
     return mathml if text == compact else text
 
 
 def is_trivial(alternative: str) -> bool:
-    """Check whether a formula of the body is left out: a single character, a number, or (a fault of the original) one with a quotation mark."""
+    """Check whether a formula of the body is left out: a single character, a number, or (a fault of the original) one
+    with a quotation mark."""
     if len(alternative) < 2 or "&quot;" in alternative or '"' in alternative:
         return True
     try:

@@ -1,10 +1,11 @@
 """Read Presentation MathML as the symbol tree from which Tangent-L takes its tuples.
 
-It differs from Porism's own layout tree: it follows the MathML element by element, with the losses of the original program, because documents
-and queries must contain the tokens that the original wrote (labels and edges: `symbols`).
+It differs from Porism's own layout tree: it follows the MathML element by element, with the losses of the original
+program, because documents and queries must contain the tokens that the original wrote (labels and edges: `symbols`).
 
-Losses that are part of the definition: brackets are recognised by the opening one only, so the last item of such a row counts as the closing
-bracket and loses its scripts; a leading ASCII minus merges with a number and drops what the number's item held.
+Losses that are part of the definition: brackets are recognised by the opening one only, so the last item of such a row
+counts as the closing bracket and loses its scripts; a leading ASCII minus merges with a number and drops what the
+number's item held.
 """
 
 from __future__ import annotations
@@ -62,7 +63,8 @@ def symbol_tree(mathml: str) -> Symbol | None:
 
 
 class _Reader:
-    """Collects the items of open elements and builds a node when an element ends, so that no nesting overflows the stack."""
+    """Collects the items of open elements and builds a node when an element ends, so that no nesting overflows the
+    stack."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -173,7 +175,8 @@ def _fenced(items: Sequence[Item], attributes: dict[str, str]) -> Item:
 
 
 def _multiscripts(items: Sequence[Item]) -> Item:
-    """Attach pairs of scripts behind and, after `mprescripts`, in front of a base; several pairs are linked in a row."""
+    """Attach pairs of scripts behind and, after `mprescripts`, in front of a base; several pairs are linked in a
+    row."""
     if not items:
         return None
     before = next((place for place, item in enumerate(items) if item is PRESCRIPTS), len(items))

@@ -41,7 +41,8 @@ K1, B = 1.2, 0.75
 
 @dataclass(frozen=True)
 class WeightedBM25:
-    """BM25 over an inverted index. A token that begins with a number sign is a tuple and has weight alpha, a word 1 - alpha."""
+    """BM25 over an inverted index. A token that begins with a number sign is a tuple and has weight alpha, a word 1 -
+    alpha."""
 
     index: InvertedIndex
     alpha: float
@@ -176,7 +177,8 @@ class FormulaSearch(_TokenRetriever):
 def thread_search(
     context: SystemContext, alpha: float = 0.18, tuples: Literal["L8", "L1"] = "L8", lists: str = ""
 ) -> Retriever:
-    """Make the retriever of the Task 1 runs. `alpha` is the weight of math, `tuples` those of the query, `lists` the folder of word lists."""
+    """Make the retriever of the Task 1 runs. `alpha` is the weight of math, `tuples` those of the query, `lists` the
+    folder of word lists."""
     if not 0 <= alpha <= 1:
         raise PorismError(f"alpha is {alpha:g}", fix="write a number from 0 to 1")
     if tuples not in _RULES:
@@ -187,7 +189,8 @@ def thread_search(
 
 
 def formula_search(context: SystemContext, alpha: float = 0.18, latex: bool = False) -> Retriever:
-    """Make the retriever of the Task 2 runs. With `latex`, words of the LaTeX count as words, with weight 1 - `alpha`."""
+    """Make the retriever of the Task 2 runs. With `latex`, words of the LaTeX count as words, with weight 1 -
+    `alpha`."""
     if not 0 <= alpha <= 1:
         raise PorismError(f"alpha is {alpha:g}", fix="write a number from 0 to 1")
     build = partial(_build_formulas, context.content, context.progress, latex)
@@ -223,7 +226,8 @@ def _counted(documents: Iterable[Document], advance: Callable[[int], None]) -> I
 
 
 def _lists_of_test_data() -> str:
-    """Return the folder of the lists beside the test data, by which the fidelity of the runs is measured; empty where it is absent."""
+    """Return the folder of the lists beside the test data, by which the fidelity of the runs is measured; empty where
+    it is absent."""
     folder = Path(os.environ.get("PORISM_SHARED", "../shared")) / TEST_DATA_LISTS
     return str(folder) if folder.is_dir() else ""
 

@@ -1,8 +1,9 @@
 """Nodes of the symbol tree from which Tangent-L takes its tuples; rows, bracket groups and matrices of them.
 
-A label is `V!x` (identifier), `N!12` (number), `T!if` (text), the bare text of an operator, `F!` (fraction), `R!` (root), `M!` + fences + size
-(bracket group, matrix), `E!` (error) or `W!` (nothing). Edges: `n` next on the baseline, `a`/`b` script above/below a symbol, `o`/`u`
-over/under (also scripts of an operator), `c`/`d` scripts in front, `w` within, `e` next element of a group.
+A label is `V!x` (identifier), `N!12` (number), `T!if` (text), the bare text of an operator, `F!` (fraction), `R!`
+(root), `M!` + fences + size (bracket group, matrix), `E!` (error) or `W!` (nothing). Edges: `n` next on the baseline,
+`a`/`b` script above/below a symbol, `o`/`u` over/under (also scripts of an operator), `c`/`d` scripts in front, `w`
+within, `e` next element of a group.
 """
 
 from __future__ import annotations
@@ -75,7 +76,8 @@ def make_row(items: Sequence[Item]) -> Item:
 
 
 def make_group(row: list[Symbol], separators: Sequence[str]) -> Symbol:
-    """Make the group of a row whose first item is the opening bracket and whose last one counts as the closing bracket."""
+    """Make the group of a row whose first item is the opening bracket and whose last one counts as the closing
+    bracket."""
     first, inner, last = row[0], row[1:-1], row[-1]
     if len(row) < 4 and _is_bare_matrix(row[1]):
         closing = last.label if len(row) == 3 else ""
@@ -127,7 +129,8 @@ def _split_items(items: list[Symbol], separators: Sequence[str]) -> int:
 
 
 def _merge(left: Symbol, right: Symbol) -> Symbol:
-    """Merge adjacent matrices without fences that have equally many rows; link other groups. Return the node to go on from."""
+    """Merge adjacent matrices without fences that have equally many rows; link other groups. Return the node to go on
+    from."""
     rows, _, columns = left.label[2:].partition("x")
     other_rows, _, other_columns = right.label[2:].partition("x")
     if not rows.isdecimal() or rows != other_rows:

@@ -1,8 +1,9 @@
-"""Math tuples of Tangent-L: pairs, terminals, compounds and duplicates of a symbol tree, without and with their location.
+"""Math tuples of Tangent-L: pairs, terminals, compounds and duplicates of a symbol tree, without and with their
+location.
 
-Each node gives, in this order: its compound `(x,[edges])` when it has several children; for each child the pair `(x,y,edge)` and the child's own
-tuples; `(x,!0)` when it has none; then a duplicate `{x,path}` or `{x,path,path}` when its label occurred before. Locations are paths from
-the root, which begin anew below a relation sign (anchor).
+Each node gives, in this order: its compound `(x,[edges])` when it has several children; for each child the pair
+`(x,y,edge)` and the child's own tuples; `(x,!0)` when it has none; then a duplicate `{x,path}` or `{x,path,path}` when
+its label occurred before. Locations are paths from the root, which begin anew below a relation sign (anchor).
 """
 
 from __future__ import annotations
@@ -48,7 +49,8 @@ class TupleRules:
 
 L8 = TupleRules()
 L1 = TupleRules(longest_location=-1)
-# The tokens published for the topics come from MathML in which runs of white space were one blank; those of queries and documents do not.
+# The tokens published for the topics come from MathML in which runs of white space were one blank; those of queries and
+# documents do not.
 L8_SEARCH = TupleRules(blanks_as_written=True)
 L1_SEARCH = TupleRules(longest_location=-1, blanks_as_written=True)
 TANGENT_L_2021 = TupleRules(
@@ -65,7 +67,8 @@ TANGENT_L_2021 = TupleRules(
 
 
 def math_tokens(mathml: str, rules: TupleRules = L8) -> list[str]:
-    """Return the tokens of a formula, `#(start)#` first and `#(end)#` last; none when nothing is visible, `#(error)#` when it is unreadable."""
+    """Return the tokens of a formula, `#(start)#` first and `#(end)#` last; none when nothing is visible, `#(error)#`
+    when it is unreadable."""
     try:
         root = symbol_tree(mathml)
         return [] if root is None else [START, *tree_tokens(root, rules), END]
@@ -172,7 +175,8 @@ _BLANKS = re.compile(r"[\s␣]+")
 
 @lru_cache(50_000)
 def written(label: str, spelling: str, blanks_as_written: bool) -> str:
-    """Return a label as tokens write it: lower case, marks of the notation as names, invisible characters as escapes (`\\u2005`)."""
+    """Return a label as tokens write it: lower case, marks of the notation as names, invisible characters as escapes
+    (`\\u2005`)."""
     names = _NAMES[spelling]
     text = label if blanks_as_written else _BLANKS.sub("␣", label)
     return _NAME[spelling].sub(lambda found: names[found[0]], repr(text)[1:-1].lower())

@@ -31,7 +31,8 @@ _KEPT = 4  # models that stay in memory
 
 
 def fitting_length(directory: ModelDirectory, wanted: int) -> int | None:
-    """Return the number of tokens to read: that of the system, or fewer where the model has fewer positions; None for the model's own."""
+    """Return the number of tokens to read: that of the system, or fewer where the model has fewer positions; None for
+    the model's own."""
     if not wanted:
         return None
     most = int(directory.config.get("max_position_embeddings") or _DEFAULT_POSITIONS)
@@ -120,8 +121,8 @@ class EncodedBlock(NamedTuple):
 def encoded_documents(
     context: SystemContext, name: str, key: Sequence[object], documents: Documents, encode: Encode, code: Sequence[str]
 ) -> EncodedDocuments:
-    """Return the encodings of documents, computed once. `key` holds the digest of the model and all that shapes its vectors, `code` the modules
-    that write the texts."""
+    """Return the encodings of documents, computed once. `key` holds the digest of the model and all that shapes its
+    vectors, `code` the modules that write the texts."""
     stored_key = json.dumps([name, *key], default=str)
     build = partial(_build, context, name, stored_key, documents, encode)
     modules = ("porism.systems.lexical.documents", *sorted(set(code)))
@@ -233,7 +234,8 @@ def dense_answers(
     lower: bool = False,
     length: int = 0,
 ) -> Retriever:
-    """Rank all answers by cosine. `query` is the text of a topic with the fields {title}, {body} and {tags}; `length` counts tokens."""
+    """Rank all answers by cosine. `query` is the text of a topic with the fields {title}, {body} and {tags}; `length`
+    counts tokens."""
     form = InputFormat(formulas, lower, query)
     vectors = answer_vectors(context, chosen_model(bi_encoder, context.models), form, length)
     return DenseSearch(vectors, form)

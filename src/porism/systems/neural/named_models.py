@@ -61,7 +61,8 @@ def named_models() -> Mapping[str, NamedModel]:
 
 
 def parse_models(settings: Sequence[str]) -> Mapping[str, str]:
-    """Return directories by model from texts `NAME=DIR`; NAME is that of a model, or a kind, for all models of the kind."""
+    """Return directories by model from texts `NAME=DIR`; NAME is that of a model, or a kind, for all models of the
+    kind."""
     found: dict[str, str] = {}
     for setting in settings:
         name, equals, place = (one.strip() for one in setting.partition("="))
@@ -94,7 +95,8 @@ def split_models(settings: Sequence[str]) -> GivenModels:
 
 
 def directory_for(name: str, given: Mapping[str, str]) -> str:
-    """Return the directory for a model: that given for its name, or for its kind. A name that is no model's is a directory."""
+    """Return the directory for a model: that given for its name, or for its kind. A name that is no model's is a
+    directory."""
     model = named_models().get(name)
     if model is None:
         return name
@@ -111,7 +113,8 @@ Role = Literal["original", "substitute"]
 
 @dataclass(frozen=True, slots=True)
 class ModelUse:
-    """A model as the record of a run names it: its name, the original, the directory in its place, and how it was applied.
+    """A model as the record of a run names it: its name, the original, the directory in its place, and how it was
+    applied.
 
     `role` is "original" only where the directory has the name of the original; everything else is a substitute.
     """
@@ -145,7 +148,8 @@ class ChosenModel:
 
 
 def chosen_model(name: str, given: Mapping[str, str]) -> ChosenModel:
-    """Return the directory for a model. `name` is that of a named model, or a directory of the user's own declaration."""
+    """Return the directory for a model. `name` is that of a named model, or a directory of the user's own
+    declaration."""
     place = directory_for(name, given)
     model = named_models().get(name) or NamedModel(name, "bi-encoder", name)
     if not place:
@@ -160,7 +164,8 @@ def chosen_model(name: str, given: Mapping[str, str]) -> ChosenModel:
 
 
 def missing_model(models: list[NamedModel], system: str = "") -> MissingModelError:
-    """Return the error for models without a directory: the originals, what to fetch, and the command with a substitute."""
+    """Return the error for models without a directory: the originals, what to fetch, and the command with a
+    substitute."""
     originals = "; ".join(dict.fromkeys(model.original for model in models))
     who = f"{system} needs a model" if system else "a model is needed"
     fix = "\n       ".join(model.remedy() for model in models)

@@ -1,4 +1,5 @@
-"""Topics and posts as the text that a model reads: which fields, and formulas as LaTeX, as LaTeX between marks, or removed."""
+"""Topics and posts as the text that a model reads: which fields, and formulas as LaTeX, as LaTeX between marks, or
+removed."""
 
 from __future__ import annotations
 
@@ -58,7 +59,8 @@ class InputFormat:
         return (self.formulas, self.lower)
 
     def for_model(self, directory: ModelDirectory) -> InputFormat:
-        """Return the same format in lower case where the tokenizer of a model ignores case, so that systems share encodings."""
+        """Return the same format in lower case where the tokenizer of a model ignores case, so that systems share
+        encodings."""
         return replace(self, lower=True) if ignores_case(directory) else self
 
     def text(self, text: Text) -> str:

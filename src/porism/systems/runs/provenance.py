@@ -42,7 +42,8 @@ def run_metadata(
     options: Mapping[str, Any],
     models: Sequence[ModelUse] = (),
 ) -> Metadata:
-    """Return the metadata of a run. `declaration` is that of a named system; `models` are the pretrained models that it used."""
+    """Return the metadata of a run. `declaration` is that of a named system; `models` are the pretrained models that it
+    used."""
     return {
         "tag": tag,
         "platform": {
@@ -122,7 +123,8 @@ def _yaml(value: Mapping[str, Any], depth: int) -> Iterator[str]:
 
 
 ALWAYS = ("porism.systems.runs.rankings", "porism.search.fusion")
-# They find parts and check options, but shape no ranking; the parts themselves and their options are in the key of a run.
+# They find parts and check options, but shape no ranking; the parts themselves and their options are in the key of a
+# run.
 WITHOUT_EFFECT = {"porism.systems.declared.parts", "porism.systems.declared.declaration"}
 SHARED = {"declared", "runs", "lexical"}  # packages that are not of one system: each module counts by itself
 ENGINE = (

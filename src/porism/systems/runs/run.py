@@ -1,4 +1,5 @@
-"""Make a run: search each topic with a system, or in Task 3 answer it, and write a record of how the run was made beside it.
+"""Make a run: search each topic with a system, or in Task 3 answer it, and write a record of how the run was made
+beside it.
 
 A run that is interrupted, or that fails at a topic, continues at that topic when the same command runs again.
 """
@@ -47,8 +48,9 @@ RunFormat = Literal["lab", "trec"]
 
 @dataclass(frozen=True, slots=True)
 class RunOptions:
-    """How to make a run. `system` is a name or `module:Class`; `kind` and `model` are for systems that rank by features; `overrides` are options of parts;
-    `queries` is a file of hand-written queries; `models` are directories of named models; `cache` a folder for what named systems prepare; `header` puts ir_metadata before the run."""
+    """How to make a run. `system` is a name or `module:Class`; `kind` and `model` are for systems that rank by
+    features; `overrides` are options of parts; `queries` is a file of hand-written queries; `models` are directories of
+    named models; `cache` a folder for what named systems prepare; `header` puts ir_metadata before the run."""
 
     system: str = DEFAULT
     k: int = LIMIT
@@ -65,8 +67,8 @@ class RunOptions:
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """How a run was made: what the file beside it says. `query_seconds` are the median and the 95th percentile of the time per topic; `models` are
-    pretrained models, originals or substitutes."""
+    """How a run was made: what the file beside it says. `query_seconds` are the median and the 95th percentile of the
+    time per topic; `models` are pretrained models, originals or substitutes."""
 
     system: str
     task: int

@@ -1,4 +1,5 @@
-"""The journal of an unfinished run: the rankings or answers of the topics done so far, beside the run file, so that an interrupted run can be continued.
+"""The journal of an unfinished run: the rankings or answers of the topics done so far, beside the run file, so that an
+interrupted run can be continued.
 
 The first line is a key of everything that shapes the rankings. A journal with another key is not continued.
 """

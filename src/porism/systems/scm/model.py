@@ -1,4 +1,5 @@
-"""What SCM prepares for a collection: tokens, vocabulary, token similarities, and the vectors of answers. All of it is kept beside the index."""
+"""What SCM prepares for a collection: tokens, vocabulary, token similarities, and the vectors of answers. All of it is
+kept beside the index."""
 
 from __future__ import annotations
 
@@ -48,8 +49,9 @@ _BLOCK = 512  # answers whose lengths are computed at once
 
 @dataclass(frozen=True, slots=True)
 class ModelOptions:
-    """What a model is made of. `alpha` is the weight of edit distances against vectors, `gamma` the weight of titles. `source` names the transformer
-    whose tokens and token vectors are used, if any; `lines` limits the lines that it reads."""
+    """What a model is made of. `alpha` is the weight of edit distances against vectors, `gamma` the weight of titles.
+    `source` names the transformer whose tokens and token vectors are used, if any; `lines` limits the lines that it
+    reads."""
 
     representation: Representation
     positional: bool = False
@@ -63,7 +65,8 @@ class ModelOptions:
 
 @dataclass(frozen=True)
 class SoftModel:
-    """A prepared model: answers as rows of BM25 weights whose length the similarities leave as it is, and the similarity matrix."""
+    """A prepared model: answers as rows of BM25 weights whose length the similarities leave as it is, and the
+    similarity matrix."""
 
     lines: PostLines
     tokenizer: LineTokens

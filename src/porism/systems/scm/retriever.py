@@ -1,4 +1,5 @@
-"""Parts of the SCM runs: one soft vector space for text and LaTeX, or two for text and for Tangent-L tuples whose scores are added."""
+"""Parts of the SCM runs: one soft vector space for text and LaTeX, or two for text and for Tangent-L tuples whose
+scores are added."""
 
 from __future__ import annotations
 
@@ -86,7 +87,8 @@ def joint_search(
     epochs: int = 0,
     tokenizer: str = "",
 ) -> Retriever:
-    """Make the search in one space of text and LaTeX. `epochs` 0 is that of the original; `tokenizer` a directory of roberta-base."""
+    """Make the search in one space of text and LaTeX. `epochs` 0 is that of the original; `tokenizer` a directory of
+    roberta-base."""
     options = checked_model_options(ModelOptions("text+latex", positional, alpha, gamma, epochs, tokenizer))
     return SoftSearch((open_model(context, options),), (1.0,), _notes(options))
 
@@ -100,7 +102,8 @@ def interpolated_search(
     epochs: int = 0,
     tokenizer: str = "",
 ) -> Retriever:
-    """Make the search in two spaces: `beta` is the weight of the text's scores, the rest that of the Tangent-L tuples' scores."""
+    """Make the search in two spaces: `beta` is the weight of the text's scores, the rest that of the Tangent-L tuples'
+    scores."""
     if not 0 <= beta <= 1:
         raise PorismError(f"beta is {beta:g}", fix="write a number from 0 to 1")
     options = checked_model_options(ModelOptions("text", positional, alpha, gamma, epochs, tokenizer))
@@ -135,8 +138,8 @@ def contextual_search(
     gamma: int = 5,
     lines: int = 0,
 ) -> Retriever:
-    """Make the search in one space whose tokens and token vectors are those of a transformer. `lines` limits the training lines that are read for
-    vectors; 0 reads all."""
+    """Make the search in one space whose tokens and token vectors are those of a transformer. `lines` limits the
+    training lines that are read for vectors; 0 reads all."""
     chosen = chosen_model(token_encoder, context.models)
     encoder = TokenEncoder(chosen.directory, layer, fitting_length(chosen.directory, LENGTH))
     source = f"{chosen.directory.digest} {encoder.layer} {lines}"

@@ -16,7 +16,8 @@ MOST = 100  # neighbours of a token
 LARGEST_DISTANCE = 3
 EDIT_FACTOR, EDIT_EXPONENT, COSINE_EXPONENT = 1.8, 5.0, 4.0
 LONGEST = 64  # characters of a token that has neighbours by edit distance: one bit each
-EXACT = 20_000  # vectors up to which all pairs are compared; more are split by random planes, as a tree of the original does
+# vectors up to which all pairs are compared; more are split by random planes, as a tree of the original does
+EXACT = 20_000
 LEAF = 4096
 
 Singles = npt.NDArray[np.float32]
@@ -50,7 +51,8 @@ def by_edit_distance(tokens: Sequence[str], advance: Callable[[int], None]) -> N
 
 
 def _signatures(codes: Sequence[int]) -> tuple[int, int]:
-    """Return sets as bits: of the letters, where the second occurrence of a letter has another bit than the first, and of pairs of letters."""
+    """Return sets as bits: of the letters, where the second occurrence of a letter has another bit than the first, and
+    of pairs of letters."""
     single = pairs = before = 0
     seen: Counter[int] = Counter()
     for code in codes:
@@ -73,7 +75,8 @@ def _edit_rows(
     neighbours: Ints,
     similarities: Singles,
 ) -> None:
-    """Fill the neighbours of some rows and of longer ones. Rows are sorted by length, so only a range of them can be near enough."""
+    """Fill the neighbours of some rows and of longer ones. Rows are sorted by length, so only a range of them can be
+    near enough."""
     masks = np.zeros(max(alphabet, 1), np.uint64)
     for row in range(start, end):
         length = lengths[row]
@@ -86,7 +89,8 @@ def _edit_rows(
             size = lengths[other]
             if size == 0:
                 continue
-            # An edit changes the length by one at most; two at most of the occurrences of letters, four of the set of pairs of letters.
+            # An edit changes the length by one at most; two at most of the occurrences of letters, four of the set of
+            # pairs of letters.
             least = max(
                 size - length,
                 (_bits(signatures[row, 0] ^ signatures[other, 0]) + 1) // 2,
@@ -122,7 +126,8 @@ def _bits(number: np.uint64) -> int:
 
 @compiled
 def _distance(masks: npt.NDArray[np.uint64], length: int, text: Ints, size: int) -> int:
-    """Return the edit distance, or any number above the largest that counts, by Myers' algorithm: a column of the table is a pair of words of bits."""
+    """Return the edit distance, or any number above the largest that counts, by Myers' algorithm: a column of the table
+    is a pair of words of bits."""
     one = np.uint64(1)
     last = one << np.uint64(length - 1)
     positive, negative = ~np.uint64(0), np.uint64(0)

@@ -53,7 +53,8 @@ class Piece(NamedTuple):
 
 
 def paragraphs(text: Text, whole: bool = False) -> Iterator[list[Segment]]:
-    """Yield the segments of each paragraph; text outside of paragraphs is left out, unless `whole` (a title is one paragraph)."""
+    """Yield the segments of each paragraph; text outside of paragraphs is left out, unless `whole` (a title is one
+    paragraph)."""
     inside: list[Segment] | None = [] if whole else None
     for segment in text.segments:
         edge = _PARAGRAPH.match(segment.text) if segment.kind == "tag" and not whole else None
@@ -260,7 +261,8 @@ _FILE = "vocabulary.json"
 
 @dataclass(frozen=True)
 class Vocabulary:
-    """Tokens in the order of their codes, the number of training lines of each, and the number and mean length of all lines."""
+    """Tokens in the order of their codes, the number of training lines of each, and the number and mean length of all
+    lines."""
 
     tokens: tuple[str, ...]
     frequencies: tuple[int, ...]

@@ -1,8 +1,10 @@
-"""The second stage of Tangent-S, compiled: the best alignment of two trees under one-to-one unification (metric 12 of the original).
+"""The second stage of Tangent-S, compiled: the best alignment of two trees under one-to-one unification (metric 12 of
+the original).
 
-Every pair of a query node and a candidate node that may be unified starts an alignment, unless an earlier alignment already matched that pair.
-The walk goes down both trees, also through pairs that do not match. Equal labels match exactly; variables are mapped one to one, the most
-frequent pair first; numbers and other typed labels that are not operators match by unification. Of all alignments the largest vector counts:
+Every pair of a query node and a candidate node that may be unified starts an alignment, unless an earlier alignment
+already matched that pair. The walk goes down both trees, also through pairs that do not match. Equal labels match
+exactly; variables are mapped one to one, the most frequent pair first; numbers and other typed labels that are not
+operators match by unification. Of all alignments the largest vector counts:
 
 1. maximum subtree similarity: harmonic mean of the shares of query nodes and query edges that are matched;
 2. precision with unification: share of candidate nodes that are matched;
@@ -28,7 +30,8 @@ _NO_EDGE = 0.5  # matched edges that count when there is none, so that matched n
 
 
 class Buffers(NamedTuple):
-    """Working arrays for the largest query and candidate: `pending` pairs of nodes that may start an alignment, and `linked` pairs of children."""
+    """Working arrays for the largest query and candidate: `pending` pairs of nodes that may start an alignment, and
+    `linked` pairs of children."""
 
     pending: npt.NDArray[np.bool_]
     linked: npt.NDArray[np.bool_]
@@ -168,7 +171,8 @@ def _match_kind(a: int, b: int, classes: LabelClasses) -> int:
 def _link_layout(
     query: Forest, candidates: Forest, begin: int, c_size: int, classes: LabelClasses, linked: Array
 ) -> None:
-    """Mark the pairs of children that alignment visits below a pair of layout nodes: the same edge, or the same place in a group."""
+    """Mark the pairs of children that alignment visits below a pair of layout nodes: the same edge, or the same place
+    in a group."""
     for q in range(len(query.labels)):
         for c in range(c_size):
             both = classes.kinds[query.labels[q]] == _GROUP and classes.kinds[candidates.labels[begin + c]] == _GROUP
@@ -199,8 +203,8 @@ def _link_operands(
 ) -> None:
     """Mark the pairs of operands that alignment visits below a pair of operators.
 
-    Operands of the same unordered operator are paired greedily, those with most potential matches first; all others by position. Children come
-    after their parent in the arrays, so the loops run backwards.
+    Operands of the same unordered operator are paired greedily, those with most potential matches first; all others by
+    position. Children come after their parent in the arrays, so the loops run backwards.
     """
     potential, exact, linked = buffers.potential, buffers.exact, buffers.linked
     for q in range(len(query.labels) - 1, -1, -1):
@@ -303,7 +307,8 @@ def _walk(
 def _unify_variables(
     found: int, query: Forest, candidates: Forest, begin: int, classes: LabelClasses, met: Array, pairs: Array
 ) -> None:
-    """Accept pairs of variables one to one: the most frequent pair first, equal names before others, then the larger names.
+    """Accept pairs of variables one to one: the most frequent pair first, equal names before others, then the larger
+    names.
 
     Pairs that are left over do not match.
     """

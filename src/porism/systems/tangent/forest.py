@@ -18,9 +18,11 @@ WILDCARD, UNORDERED = ord("?"), ord("U")
 
 
 class LabelClasses(NamedTuple):
-    """What alignment needs to know of each label id: `ranks` order labels as text; `kinds` is the character before `!`, 0 without a type.
+    """What alignment needs to know of each label id: `ranks` order labels as text; `kinds` is the character before `!`,
+    0 without a type.
 
-    `short` marks variables of one letter, `numeric` labels whose value reads as a number, `groups` the kind of an operator tree's group.
+    `short` marks variables of one letter, `numeric` labels whose value reads as a number, `groups` the kind of an
+    operator tree's group.
     """
 
     ranks: npt.NDArray[np.float64]
@@ -153,9 +155,10 @@ MAX_NODES = 2000  # of one tree; the rest of a larger one is left out
 class Forest(NamedTuple):
     """Trees, one after the other. Tree i has the nodes `starts[i]` to `starts[i + 1]`, in the order of Tangent-S.
 
-    All positions are relative to the start of the tree, -1 where there is none. `parents` are those of the tree. `firsts` and `nexts` are the
-    first child and the next sibling for alignment: all elements of a group count as children of the group. `slots` say which child a node is:
-    the edge or element of a layout tree, the position of an operand.
+    All positions are relative to the start of the tree, -1 where there is none. `parents` are those of the tree.
+    `firsts` and `nexts` are the first child and the next sibling for alignment: all elements of a group count as
+    children of the group. `slots` say which child a node is: the edge or element of a layout tree, the position of an
+    operand.
     """
 
     starts: npt.NDArray[np.int64]

@@ -1,8 +1,8 @@
 """Symbol pairs of trees, and the first stage of Tangent-S: candidates by the Dice coefficient of their pairs, compiled.
 
-A pair is (label of a node, label of a descendant at most four edges below, edges between them). Below an unordered operator every edge is 0,
-so that the order of operands does not matter. Trees of at most two levels also have an end-of-baseline pair for each node that nothing follows:
-single symbols have no other pair.
+A pair is (label of a node, label of a descendant at most four edges below, edges between them). Below an unordered
+operator every edge is 0, so that the order of operands does not matter. Trees of at most two levels also have an
+end-of-baseline pair for each node that nothing follows: single symbols have no other pair.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ END = 0x7FFFFFFF  # the label of an end-of-baseline pair
 
 
 class PairIndex(NamedTuple):
-    """Posting lists of pairs: pair i, whose code is `codes[i]`, occurs in the trees from `starts[i]` to `starts[i + 1]`, with their counts."""
+    """Posting lists of pairs: pair i, whose code is `codes[i]`, occurs in the trees from `starts[i]` to `starts[i +
+    1]`, with their counts."""
 
     codes: npt.NDArray[np.uint64]
     starts: npt.NDArray[np.int64]
@@ -105,7 +106,8 @@ def edge_code(forest: Forest, node: int, above: int, unordered: Array, operators
 
 @compiled
 def mixed(upper: int, lower: int, code: Any) -> Any:
-    """Mix two labels into a code of 64 bits: SplitMix64 before each label and at the end, so that small numbers do not cancel out."""
+    """Mix two labels into a code of 64 bits: SplitMix64 before each label and at the end, so that small numbers do not
+    cancel out."""
     part = np.uint64(upper)
     for step in range(3):
         code = code + np.uint64(0x9E3779B97F4A7C15)

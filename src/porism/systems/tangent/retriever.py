@@ -32,7 +32,8 @@ from porism.systems.tangent.trees import (
     write_trees,
 )
 
-# Linear regression on judgments of NTCIR-12, as published: the constant, then similarity, precision and recall of layout and operator trees.
+# Linear regression on judgments of NTCIR-12, as published: the constant, then similarity, precision and recall of
+# layout and operator trees.
 CONSTANT = 0.2930
 WEIGHTS = (0.0861, -0.1694, 1.8469, 0.9657, -0.0153, -0.3301)
 FEATURES = (
@@ -47,7 +48,8 @@ CANDIDATES = 2000  # trees of each kind that are aligned (1000 for Task 1)
 
 
 class Vectors(NamedTuple):
-    """Candidates by their positions in the collection, each with six features; zeros for a kind of tree that was no candidate."""
+    """Candidates by their positions in the collection, each with six features; zeros for a kind of tree that was no
+    candidate."""
 
     positions: npt.NDArray[np.int64]
     features: npt.NDArray[np.float64]
@@ -94,14 +96,16 @@ _KINDS = ("layout", "operators")
 
 
 class AnswerLists(NamedTuple):
-    """The answers in which a formula occurs: those of visual id i, by position, are at `starts[i]` to `starts[i + 1]`."""
+    """The answers in which a formula occurs: those of visual id i, by position, are at `starts[i]` to `starts[i +
+    1]`."""
 
     starts: npt.NDArray[np.int64]
     answers: npt.NDArray[np.int64]
 
 
 def tangent_s(context: SystemContext, candidates: int = 2000, pool: Pooling = "last") -> Retriever:
-    """Tangent-S. `candidates` trees of each kind are aligned; `pool` says which of an answer's formulas gives its score."""
+    """Tangent-S. `candidates` trees of each kind are aligned; `pool` says which of an answer's formulas gives its
+    score."""
     search = open_search(context)
     official = reads_official(context.content)
     if context.task == 2:

@@ -82,7 +82,8 @@ def write_trees(
 def write_layout(
     content: Content, reshape: Callable[[Node], Node], folder: Path, progress: Progress | None = None
 ) -> None:
-    """Write the layout trees of a collection to a folder, each changed by `reshape`; the order of visual ids is that of `write_trees`."""
+    """Write the layout trees of a collection to a folder, each changed by `reshape`; the order of visual ids is that of
+    `write_trees`."""
     builder = ForestBuilder()
     rows: list[tuple[int, int]] = []
     with (progress or Silent()).stage("layout trees", content.count("visuals")) as advance:
@@ -137,7 +138,8 @@ def searched_formula(query: ReadQuery, official: bool) -> Parsed | None:
 
 
 def largest_formula(query: ReadQuery, official: bool) -> Parsed | None:
-    """Return the formula with the largest layout tree: of the title if it has formulas, else of the body. Of equal ones the first."""
+    """Return the formula with the largest layout tree: of the title if it has formulas, else of the body. Of equal ones
+    the first."""
     if query.topic is None:
         titled = [one.parsed for one in query.formulas if one.field == "title"]
         parsed = titled or [one.parsed for one in query.formulas]

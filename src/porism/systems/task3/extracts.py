@@ -40,7 +40,8 @@ def first_sentences(content: Content, ranking: Ranking, depth: int = 1) -> dict[
 
 
 def post_sentences(post: Post) -> list[list[Segment]]:
-    """Return the body of a post as sentences with formulas; double quotes become single ones, as in the runs of approach0."""
+    """Return the body of a post as sentences with formulas; double quotes become single ones, as in the runs of
+    approach0."""
     return [
         [piece if piece.is_formula else piece._replace(text=piece.text.replace('"', "'")) for piece in sentence]
         for sentence in whole_sentences(post.body)
@@ -75,7 +76,8 @@ class PassageScorer(Protocol):
 
 
 class Bm25Scorer:
-    """BM25 of the words, numbers and LaTeX commands of a topic, with the passages as the documents. It needs no model."""
+    """BM25 of the words, numbers and LaTeX commands of a topic, with the passages as the documents. It needs no
+    model."""
 
     def __init__(self, original: str) -> None:
         use = ModelUse("bm25", original, "BM25 of words and LaTeX commands", "", "substitute", "no model")
@@ -204,7 +206,8 @@ class BestWindow(Answerer):
         self._limit, self._scorer = limit, scorer
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
-        """Return the chosen window. Without a window that fits, the beginning of the first post; nothing without a hit."""
+        """Return the chosen window. Without a window that fits, the beginning of the first post; nothing without a
+        hit."""
         posts = first_sentences(self._content, ranking, self.depth)
         windows = [window for number, sentences in posts.items() for window in self._windows(number, sentences)]
         if windows:
@@ -235,7 +238,8 @@ ROUNDS = 25  # of k-means at most
 
 
 def extractive_summary(context: SystemContext, bi_encoder: str, length: int = 256, limit: int = MAX_LENGTH) -> Answerer:
-    """Shorten the first answer to the sentences that represent it best; `length` is the number of tokens read of a sentence."""
+    """Shorten the first answer to the sentences that represent it best; `length` is the number of tokens read of a
+    sentence."""
     chosen = chosen_model(bi_encoder, context.models)
     model = open_bi_encoder(chosen.directory, length)
     use = chosen.use(f"vectors of sentences, {model.record.pooling}, {model.record.length} tokens")
@@ -272,7 +276,8 @@ def summary_of(sentences: Sequence[Sequence[Segment]], vectors: Floats, limit: i
 
 
 def representatives(vectors: Floats, count: int) -> list[int]:
-    """Group vectors into `count` clusters. Return the position of the vector nearest to each centre, in order; the first vector is always one."""
+    """Group vectors into `count` clusters. Return the position of the vector nearest to each centre, in order; the
+    first vector is always one."""
     centres = vectors[_spread(vectors, count)]
     for _ in range(ROUNDS):
         nearest = _distances(vectors, centres).argmin(axis=1)

@@ -44,7 +44,8 @@ PROMPTS: dict[PromptKind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Patience:
-    """How often an answer is requested, how long to wait for a busy endpoint at first, and what to do when no attempt succeeds."""
+    """How often an answer is requested, how long to wait for a busy endpoint at first, and what to do when no attempt
+    succeeds."""
 
     attempts: int = 20
     wait: float = 1.0
@@ -64,7 +65,8 @@ def endpoint_answer(
     wait: float = 1.0,
     otherwise: Literal["error", "cut"] = "error",
 ) -> Answerer:
-    """Answer with a language model. Without `url` the variable PORISM_ENDPOINT names the address; PORISM_ENDPOINT_KEY may hold a key."""
+    """Answer with a language model. Without `url` the variable PORISM_ENDPOINT names the address; PORISM_ENDPOINT_KEY
+    may hold a key."""
     place = url or os.environ.get(ADDRESS_VARIABLE, "")
     if not place:
         raise MissingModelError(
@@ -159,7 +161,8 @@ def causal_answer(
     tokens: int = 400,
     shortest_of: int = 1,
 ) -> Answerer:
-    """Continue the question with a causal model. `hints` takes a hint from the first hit of the part before; `shortest_of` samples several answers."""
+    """Continue the question with a causal model. `hints` takes a hint from the first hit of the part before;
+    `shortest_of` samples several answers."""
     chosen = chosen_model(causal, context.models)
     model = CausalGenerator(chosen.directory)
     settings = GenerationSettings(

@@ -1,4 +1,5 @@
-"""A Task 3 system: a pipeline of Task 1, which may be missing, and an answerer. What it writes obeys the rules of the lab."""
+"""A Task 3 system: a pipeline of Task 1, which may be missing, and an answerer. What it writes obeys the rules of the
+lab."""
 
 from __future__ import annotations
 
@@ -83,7 +84,8 @@ def build_answer_system(declaration: Declaration, context: SystemContext) -> Ans
 
 
 def load_answerer(name: str, context: SystemContext) -> AnswerSystem:
-    """Return the Task 3 system with a name: a declared one, or an answerer of the user's own, `my_module:MyAnswerer`."""
+    """Return the Task 3 system with a name: a declared one, or an answerer of the user's own,
+    `my_module:MyAnswerer`."""
     if is_declared(name):
         declaration = find_declaration(name, 3)
         check_overrides(declaration, context.overrides)

@@ -30,8 +30,8 @@ class Levels(NamedTuple):
 
 
 class Boxes(NamedTuple):
-    """Glyphs of many formulas: formula i has those from `starts[i]` to `starts[i + 1]`, each with the id of its name and a box
-    (left, bottom, right, top)."""
+    """Glyphs of many formulas: formula i has those from `starts[i]` to `starts[i + 1]`, each with the id of its name
+    and a box (left, bottom, right, top)."""
 
     starts: npt.NDArray[np.int64]
     names: npt.NDArray[np.int32]
@@ -113,7 +113,8 @@ class BoxStore(NamedTuple):
 
 
 class SymbolIndex(NamedTuple):
-    """Posting lists by symbol: symbol s is in the formulas at `starts[s]` to `starts[s + 1]`, with its regions as bits."""
+    """Posting lists by symbol: symbol s is in the formulas at `starts[s]` to `starts[s + 1]`, with its regions as
+    bits."""
 
     starts: npt.NDArray[np.int64]
     formulas: npt.NDArray[np.int32]

@@ -41,8 +41,9 @@ def xy_phoc(
     idf: bool = False,
     boxes: Source = "layout",
 ) -> Retriever:
-    """Find formulas whose symbols are at the same places. `columns`, `rows` and `ellipses` are the highest levels; `boxes` says where glyph boxes come
-    from: our own layout model, or MathJax's SVG, which needs node and the npm package mathjax."""
+    """Find formulas whose symbols are at the same places. `columns`, `rows` and `ellipses` are the highest levels;
+    `boxes` says where glyph boxes come from: our own layout model, or MathJax's SVG, which needs node and the npm
+    package mathjax."""
     content = context.content
     if boxes == "mathjax":
         mathjax.check()

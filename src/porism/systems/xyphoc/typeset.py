@@ -1,8 +1,9 @@
 """A small layout model: the boxes of a formula's glyphs from its layout tree.
 
-Rows run to the right with space around relations and operators; scripts are .7 as large and shifted up and down; limits are centred above and
-below; fractions are centred on a bar, a root has a sign that covers its radicand, brackets grow with their contents, tables have rows and columns
-as high and wide as their largest cell. Only relative positions matter: XYPhoc divides the box of the formula into equal parts.
+Rows run to the right with space around relations and operators; scripts are .7 as large and shifted up and down; limits
+are centred above and below; fractions are centred on a bar, a root has a sign that covers its radicand, brackets grow
+with their contents, tables have rows and columns as high and wide as their largest cell. Only relative positions
+matter: XYPhoc divides the box of the formula into equal parts.
 """
 
 from __future__ import annotations
@@ -47,7 +48,8 @@ def glyph(char: str, italic: bool = False) -> Glyph:
 
 
 def glyphs_of(label: str) -> list[Glyph]:
-    """Return the glyphs of a label that is one symbol, name, number or text: a single letter is italic, names and texts are upright."""
+    """Return the glyphs of a label that is one symbol, name, number or text: a single letter is italic, names and texts
+    are upright."""
     kind, mark, value = label.partition("!")
     text = value if mark and kind else label
     if kind == "W" and mark:

@@ -1,4 +1,5 @@
-"""Bounds and conditions that people write beside an operator, moved under it: `from 0 to 1`, `n=1 to infinity`, `as x -> 0`, `int(f, x, 0, 1)`."""
+"""Bounds and conditions that people write beside an operator, moved under it: `from 0 to 1`, `n=1 to infinity`, `as x
+-> 0`, `int(f, x, 0, 1)`."""
 
 from __future__ import annotations
 
@@ -61,7 +62,8 @@ def _placed(tokens: Tokens) -> Tokens:
 
 
 def _condition(tokens: Tokens) -> tuple[Tokens, Tokens]:
-    """Find `x -> 0`, also in brackets, also after the operand: a letter, an arrow or `to`, and an operand without blanks."""
+    """Find `x -> 0`, also in brackets, also after the operand: a letter, an arrow or `to`, and an operand without
+    blanks."""
     tokens = [token for token in tokens if token.text not in ("goes", "tends")]
     for at in range(len(tokens) - 2):
         arrow = tokens[at + 1]
@@ -123,7 +125,8 @@ def _is_to(token: Token) -> bool:
 
 
 def _tight_end(tokens: Sequence[Token], start: int) -> int:
-    """Return the end of the tokens from `start` without a blank between them; a bracket that they do not open ends them."""
+    """Return the end of the tokens from `start` without a blank between them; a bracket that they do not open ends
+    them."""
     depth, at = 0, start
     while at < len(tokens):
         token = tokens[at]

@@ -1,4 +1,5 @@
-"""Operators of the search box: `"exact phrase"`, `-excluded`, `tag:calculus`, `user:name`, `is:accepted`, `after:2015`, `before:2018`."""
+"""Operators of the search box: `"exact phrase"`, `-excluded`, `tag:calculus`, `user:name`, `is:accepted`, `after:2015`,
+`before:2018`."""
 
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ def read_box(typed: str) -> Box:
     """Take the operators out of a typed query. What is no operator with a legal value stays as it is.
 
     >>> read_box('integral -improper tag:calculus after:2015 "by parts"')
-    Box(text='integral by parts', phrases=('by parts',), excluded=('improper',), tags=('calculus',), users=(), accepted=False, first_year=2015, last_year=9999)
+    Box(text='integral by parts', phrases=('by parts',), excluded=('improper',), tags=('calculus',), users=(),
+    accepted=False, first_year=2015, last_year=9999)
     """
     if not any(sign in typed for sign in ':"“”-'):
         return Box(typed)

@@ -33,7 +33,8 @@ class Convention(NamedTuple):
 
 
 class Piece(NamedTuple):
-    """LaTeX of a part; `inner` is its content if it is a bracket that a fraction or a script replaces; `tight`: no blank before it."""
+    """LaTeX of a part; `inner` is its content if it is a bracket that a fraction or a script replaces; `tight`: no
+    blank before it."""
 
     latex: str
     inner: str = ""
@@ -166,7 +167,8 @@ class FactorParser(ABC):
         return Piece(name + "".join(parts))
 
     def _template(self, token: Token) -> Piece:
-        """Parse a root, a fence or an accent. The index of a root comes first in `root(3)(x)`, and before an & in Word's `√(3&x)`."""
+        """Parse a root, a fence or an accent. The index of a root comes first in `root(3)(x)`, and before an & in
+        Word's `√(3&x)`."""
         index = self._group().inner if "@" in token.latex and self._peek().kind == "open" else ""
         argument = self._argument(token.kind == "root")
         if token.kind == "root" and "&" in argument:
@@ -175,7 +177,8 @@ class FactorParser(ABC):
         return Piece(token.latex.rstrip().replace("@", index).replace("#", argument))
 
     def _argument(self, is_root: bool) -> str:
-        """Parse the argument of a root, a fence or an accent: the content of a bracket, or one factor (of a root: with its sign)."""
+        """Parse the argument of a root, a fence or an accent: the content of a bracket, or one factor (of a root: with
+        its sign)."""
         if self._peek().kind == "open":
             return self._group().inner
         sign = self._take().latex if is_root and self._peek().kind == "sum" else ""

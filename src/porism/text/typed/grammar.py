@@ -1,7 +1,8 @@
-"""A precedence parser from the tokens of typed mathematics to LaTeX. It takes time linear in the tokens and accepts every sequence of them.
+"""A precedence parser from the tokens of typed mathematics to LaTeX. It takes time linear in the tokens and accepts
+every sequence of them.
 
-What people type is ambiguous in a few places: `1/2x`, `e^2x`, `C(n,k)`. A `Convention` decides them; `latex_readings` returns the LaTeX of
-each convention that makes a difference, the most usual first."""
+What people type is ambiguous in a few places: `1/2x`, `e^2x`, `C(n,k)`. A `Convention` decides them; `latex_readings`
+returns the LaTeX of each convention that makes a difference, the most usual first."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ CONVENTIONS = (
 
 
 def latex_readings(text: str) -> tuple[str, ...]:
-    """Return the LaTeX of typed mathematics in each convention that makes a difference, the most usual first; empty if there is none.
+    """Return the LaTeX of typed mathematics in each convention that makes a difference, the most usual first; empty if
+    there is none.
 
     >>> latex_readings("sqrt(2)/x^12")
     ('\\\\frac{\\\\sqrt{2}}{x^{12}}',)
@@ -107,7 +109,8 @@ class Parser(FactorParser):
         return "".join(parts)
 
     def _product(self) -> str:
-        """Parse factors, products and fractions. A slash between blanks divides everything before it by everything after it."""
+        """Parse factors, products and fractions. A slash between blanks divides everything before it by everything
+        after it."""
         factors: list[Piece] = []
         while True:
             token = self._peek()
@@ -173,7 +176,8 @@ class Parser(FactorParser):
         return sign + (first.inner or first.latex if len(parts) == 1 else "".join(one.latex for one in parts))
 
     def _continues_denominator(self, loose: bool, first_kind: str, count: int) -> bool:
-        """Return whether the next factor belongs to the denominator: all of them behind ` / `, else those without a blank."""
+        """Return whether the next factor belongs to the denominator: all of them behind ` / `, else those without a
+        blank."""
         token = self._peek()
         if token.kind in ("differential", "big"):
             return first_kind == "operator" and count == 1

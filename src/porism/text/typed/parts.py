@@ -1,4 +1,5 @@
-r"""A query as text and formulas: LaTeX with delimiters, MathML, HTML of a post, LaTeX without delimiters, ASCII and Unicode mathematics."""
+r"""A query as text and formulas: LaTeX with delimiters, MathML, HTML of a post, LaTeX without delimiters, ASCII and
+Unicode mathematics."""
 
 from __future__ import annotations
 
@@ -26,8 +27,9 @@ _NAMED_OPERATORS = re.compile(
 class QueryPart:
     """A piece of a query: text, or a formula.
 
-    `source` is what was typed and `latex` the LaTeX of the most usual reading (empty for `mathml`); `others` are other readings. A `typed`
-    formula had no delimiters. `words` are words of the formula that are searched as words as well."""
+    `source` is what was typed and `latex` the LaTeX of the most usual reading (empty for `mathml`); `others` are other
+    readings. A `typed` formula had no delimiters. `words` are words of the formula that are searched as words as
+    well."""
 
     kind: Literal["text", "formula"]
     source: str

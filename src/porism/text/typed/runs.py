@@ -1,7 +1,8 @@
-"""Where the formulas are in text without delimiters: runs of chunks that look like mathematics, with a sign that no word has.
+"""Where the formulas are in text without delimiters: runs of chunks that look like mathematics, with a sign that no
+word has.
 
-A chunk is what stands between blanks. Single letters, numbers and names of functions are mathematics only beside a sign: `a`, `i`, `sum of n`
-and `log in` remain words."""
+A chunk is what stands between blanks. Single letters, numbers and names of functions are mathematics only beside a
+sign: `a`, `i`, `sum of n` and `log in` remain words."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from porism.text.typed.tokens import SCRIPTS, is_name, names
 from porism.text.words import stopwords
 
 Kind = Literal["sure", "weak", "link", "word"]
-# Letters that are never mathematics: with accents, and of scripts other than Latin and Greek. Chinese, Japanese and Thai are written without blanks.
+# Letters that are never mathematics: with accents, and of scripts other than Latin and Greek. Chinese, Japanese and
+# Thai are written without blanks.
 _UNSPACED = "\u0e00-\u0eff\u3040-\u30ff\u3400-\u9fff"
 _FOREIGN = re.compile(f"[\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u024f\u0400-\u06ff\u0900-\u0dff{_UNSPACED}\uac00-\ud7af]")
 _CHUNK = re.compile(rf"[{_UNSPACED}]+|[^\s{_UNSPACED}]+")
@@ -57,7 +59,8 @@ MAX_LENGTH = (
 
 
 class Run(NamedTuple):
-    """A formula in a text: its position. `latex` says that it is LaTeX already; `words` that it may be words as well."""
+    """A formula in a text: its position. `latex` says that it is LaTeX already; `words` that it may be words as
+    well."""
 
     start: int
     end: int
@@ -193,7 +196,8 @@ def _extend(chunks: Sequence[_Chunk], start: int) -> int:
 
 
 def _starts_another(chunks: Sequence[_Chunk], start: int, at: int) -> bool:
-    """Return whether an operator begins another formula (`a = b lim x`), or is only a word behind this one (`x/y limit (0,0)`)."""
+    """Return whether an operator begins another formula (`a = b lim x`), or is only a word behind this one (`x/y limit
+    (0,0)`)."""
     if not _is_big(chunks[at].core) or _SIGN.fullmatch(chunks[at - 1].core):
         return False
     if len(chunks[at].core) > 3 and chunks[at].core.isalpha():
@@ -203,7 +207,8 @@ def _starts_another(chunks: Sequence[_Chunk], start: int, at: int) -> bool:
 
 
 def _continues(chunks: Sequence[_Chunk], start: int, at: int) -> bool:
-    """Return whether a comma is inside a bracket of the run, `gcd(a, b)`, or in a list of variables, `x_1, x_2, ..., x_n`."""
+    """Return whether a comma is inside a bracket of the run, `gcd(a, b)`, or in a list of variables, `x_1, x_2, ...,
+    x_n`."""
     if all(_LISTED.fullmatch(chunk.core) for chunk in chunks[start : at + 1]):
         return True
     joined = "".join(chunk.text for chunk in chunks[start:at])
@@ -280,7 +285,8 @@ def _made(text: str, chunks: Sequence[_Chunk], first: int, end: int) -> Run | No
 
 
 def _is_formula(source: str, chunks: Sequence[_Chunk]) -> bool:
-    """Return whether weak chunks together are a formula: an operator between operands, a function with its argument, an interval."""
+    """Return whether weak chunks together are a formula: an operator between operands, a function with its argument, an
+    interval."""
     if _ONLY_NUMBERS.fullmatch(source):
         return False
     if _OPERATOR.search(source) or _INTERVAL.search(source):
@@ -299,7 +305,8 @@ def _is_function(core: str) -> bool:
 
 
 def _is_edge(chunks: Sequence[_Chunk], at: int, chunk: _Chunk, *, leading: bool) -> bool:
-    """Return whether a chunk at the end of a run is no part of the formula: an article, a sign, a connecting word, a lone name."""
+    """Return whether a chunk at the end of a run is no part of the formula: an article, a sign, a connecting word, a
+    lone name."""
     core = chunk.core
     if not core or (_SIGN.fullmatch(core) and not (leading and core == "-")):
         return True

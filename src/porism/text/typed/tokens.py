@@ -1,4 +1,5 @@
-"""Tokens of typed mathematics: numbers, letters, names of functions and Greek letters, symbols. `names.tsv` lists the names and symbols."""
+"""Tokens of typed mathematics: numbers, letters, names of functions and Greek letters, symbols. `names.tsv` lists the
+names and symbols."""
 
 from __future__ import annotations
 
@@ -146,7 +147,8 @@ def tokenise(text: str) -> list[Token]:
 
 
 def _in_context(tokens: list[Token], at: int) -> Token:
-    """Return a token as its neighbours make it: `f o g` composes, `5C2` chooses, dots behind a number or a comma are low."""
+    """Return a token as its neighbours make it: `f o g` composes, `5C2` chooses, dots behind a number or a comma are
+    low."""
     token = tokens[at]
     before = tokens[at - 1] if at else token
     after = tokens[at + 1] if at + 1 < len(tokens) else token
@@ -160,7 +162,8 @@ def _in_context(tokens: list[Token], at: int) -> Token:
 
 
 def letters(run: str) -> list[Token]:
-    """Return the tokens of a run of letters: a name, a differential, a name with letters at its end (`sinx`), or single letters."""
+    """Return the tokens of a run of letters: a name, a differential, a name with letters at its end (`sinx`), or single
+    letters."""
     if run in names():
         return [_named(run)]
     if run.lower() in _ENGLISH:
@@ -184,7 +187,8 @@ def letters(run: str) -> list[Token]:
 
 
 def is_name(run: str) -> bool:
-    """Return whether a run of letters is more than a product of letters: a name, a differential, or a name with letters at its end."""
+    """Return whether a run of letters is more than a product of letters: a name, a differential, or a name with letters
+    at its end."""
     found = letters(run)
     return len(run) > 1 and not all(token.kind == "letter" and len(token.text) == 1 for token in found)
 
@@ -214,13 +218,15 @@ _ANGLE = re.compile(r"<([^<>=\s]{1,20},[^<>=\s]{1,20})>")
 _ROOT = re.compile(r"\b([sS]quare|[cC]ube) root of ")
 _NESTED_BARS = re.compile(r"\|\|([^|]+)\|(\s*[-+−]\s*)\|([^|]+)\|\|")
 _STYLED = re.compile("[\U0001d400-\U0001d7ff\ufb00-\ufb06\uff01-\uff5e]")
-# Invisible characters; among them Word's mark between an operator and its operand, and the invisible operators of MathML.
+# Invisible characters; among them Word's mark between an operator and its operand, and the invisible operators of
+# MathML.
 _INVISIBLE = re.compile("[\u00ad\u200b-\u200d\u2060-\u2064\ufeff]")
 _SPACES = re.compile("[\u00a0\u2000-\u200a\u202f\u205f\u3000▒]")
 
 
 def plain_characters(text: str) -> str:
-    """Return a text in which mathematics uses few characters: `x²` becomes `x^(2)`, `½` `〖1/2〗`, a styled letter a plain one.
+    """Return a text in which mathematics uses few characters: `x²` becomes `x^(2)`, `½` `〖1/2〗`, a styled letter a
+    plain one.
 
     >>> plain_characters("∫₀^∞ 𝑥² + ½")
     '∫_(0)^∞ x^(2) + 〖1/2〗'

@@ -1,4 +1,5 @@
-"""What a request brings: parameters, by a table that checks them and describes itself in the OpenAPI document, and headers within their limits."""
+"""What a request brings: parameters, by a table that checks them and describes itself in the OpenAPI document, and
+headers within their limits."""
 
 from __future__ import annotations
 
@@ -117,7 +118,8 @@ def headers_fit(headers: Headers) -> bool:
 
 
 def announced_length(header: str | None) -> int:
-    """Return the number of bytes that Content-Length announces, 0 without one. What is no length is longer than any limit."""
+    """Return the number of bytes that Content-Length announces, 0 without one. What is no length is longer than any
+    limit."""
     if header is None:
         return 0
     return int(header) if _LENGTH.fullmatch(header) else sys.maxsize

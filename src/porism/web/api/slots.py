@@ -20,7 +20,8 @@ from porism.web.api.errors import BadRequest
 
 RUNNING = 8  # queries that one process computes at the same time
 SHORT_RUNNING = 2  # of them that are short: more threads would only take turns, which costs processor time
-PLACE_SECONDS = 0.2  # to wait for the end of a short one; then those that run wait for a disk or for others, and one more does no harm
+# to wait for the end of a short one; then those that run wait for a disk or for others, and one more does no harm
+PLACE_SECONDS = 0.2
 SHORT_SECONDS = 0.05  # of processor time; most queries take less. A longer one lets short ones go first
 WORK_SECONDS, REST_SECONDS = 0.002, 0.005  # how long it works, and how long it rests, while others go first
 WAITING = 32  # queries that may wait for a slot in one process
@@ -53,7 +54,8 @@ class Turn:
     """
 
     def __init__(self, end: float, others: Callable[[], Iterable[Turn]], places: threading.Semaphore) -> None:
-        """`places` are those of short computations. This one takes a place, if one is free soon, until it is long or ends."""
+        """`places` are those of short computations. This one takes a place, if one is free soon, until it is long or
+        ends."""
         self.end = end
         self._places = places
         self._has_place = places.acquire(timeout=PLACE_SECONDS)
@@ -84,7 +86,8 @@ class Turn:
 
 
 class QuerySlots:
-    """Runs computations in threads. A slot stays taken until its computation has ended, also when nobody waits for it any more."""
+    """Runs computations in threads. A slot stays taken until its computation has ended, also when nobody waits for it
+    any more."""
 
     def __init__(self, running: int = RUNNING, waiting: int = WAITING) -> None:
         self._executor = ThreadPoolExecutor(running, "query")
@@ -149,7 +152,8 @@ class QuerySlots:
                 del self._turns[thread]
 
 
-# Views whose results are cached: they take time and are often repeated (a second page, the back button, popular queries).
+# Views whose results are cached: they take time and are often repeated (a second page, the back button, popular
+# queries).
 CACHED_VIEWS = frozenset((views.search, views.formulas))
 # Views that only read what is in memory. They need no slot, so that a busy server still reports that it works.
 IMMEDIATE_VIEWS = frozenset((views.health,))
@@ -159,7 +163,8 @@ RETRY_SECONDS = 2  # after which a client may try again when the server is busy
 async def run_view(request: Request, view: Callable[..., Any], values: dict[str, Any]) -> Any:
     """Return a view's result, from the cache or computed in a slot.
 
-    The computation ends soon after the time limit, because it checks the limit itself. Its slot is free when it has ended.
+    The computation ends soon after the time limit, because it checks the limit itself. Its slot is free when it has
+    ended.
     """
     state = request.app.state
     cache = state.cache  # before the engine: a new commit of the index brings a new engine, then a new cache

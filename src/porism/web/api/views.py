@@ -1,4 +1,5 @@
-"""The views: functions from an engine and checked parameters to records. The API sends these as JSON; the pages show them."""
+"""The views: functions from an engine and checked parameters to records. The API sends these as JSON; the pages show
+them."""
 
 from __future__ import annotations
 

@@ -112,8 +112,8 @@ def create_app(
     in_order: bool = False,
     hosts: Sequence[str] = LOOPBACK,
 ) -> Starlette:
-    """Create the application. Behind HTTPS, set `secure`: cookies are then sent over HTTPS only. With `in_order`, assessors judge the items
-    of an assignment one after the other and skip none; they may go back.
+    """Create the application. Behind HTTPS, set `secure`: cookies are then sent over HTTPS only. With `in_order`,
+    assessors judge the items of an assignment one after the other and skip none; they may go back.
 
     `hosts` are the names under which the server answers, so that a foreign page cannot reach it under its own name.
     """
@@ -134,10 +134,11 @@ def create_app(
 
 
 class AssessmentSettings(NamedTuple):
-    """What the server needs to know. With a folder for submissions, teams can submit runs; `topics` are files to check them.
+    """What the server needs to know. With a folder for submissions, teams can submit runs; `topics` are files to check
+    them.
 
-    `topic_threads` is a collection with the threads of the topics. `https`: a proxy on this machine serves HTTPS. `hosts` are names under
-    which the server answers, besides those of this machine.
+    `topic_threads` is a collection with the threads of the topics. `https`: a proxy on this machine serves HTTPS.
+    `hosts` are names under which the server answers, besides those of this machine.
     """
 
     journal: str

@@ -1,7 +1,8 @@
 """Numbers that all worker processes of a server share.
 
-They are in memory that processes forked from the supervisor inherit. Each worker writes only its own row, so that no lock is needed and a sum
-over all rows is right. A worker that replaces another one continues its row, so that counters never fall. The size is fixed.
+They are in memory that processes forked from the supervisor inherit. Each worker writes only its own row, so that no
+lock is needed and a sum over all rows is right. A worker that replaces another one continues its row, so that counters
+never fall. The size is fixed.
 """
 
 from __future__ import annotations
@@ -68,7 +69,8 @@ class SharedCounters:
 
 
 class RouteTimes(NamedTuple):
-    """The requests of a route: how many took at most each time of BUCKETS, all of them, the sum of their seconds, and their statuses."""
+    """The requests of a route: how many took at most each time of BUCKETS, all of them, the sum of their seconds, and
+    their statuses."""
 
     buckets: tuple[int, ...]
     requests: int

@@ -1,4 +1,5 @@
-"""Metrics in the text format of Prometheus (version 0.0.4). Labels are routes, statuses and worker numbers, never text of a user."""
+"""Metrics in the text format of Prometheus (version 0.0.4). Labels are routes, statuses and worker numbers, never text
+of a user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Record searches and clicks of the pages: events wait in memory and a thread writes them, so that no request waits for the disk."""
+"""Record searches and clicks of the pages: events wait in memory and a thread writes them, so that no request waits for
+the disk."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class _Waiting(NamedTuple):
 
 
 class Recorder:
-    """Writes the events of one process to a file of analytics. A file that cannot be written costs events, never a request."""
+    """Writes the events of one process to a file of analytics. A file that cannot be written costs events, never a
+    request."""
 
     def __init__(self, path: Path, minimum_count: int) -> None:
         self.path, self.minimum_count = path, minimum_count

@@ -10,9 +10,10 @@ from pathlib import Path
 class Operations:
     """What is measured and recorded. Nothing is on by default.
 
-    `slow_ms` is the time from which a query is logged as slow, with its text only if `slow_text` is set. `analytics` is the file that records
-    searches. Pages for the operator answer on a port of their own, which only this machine reaches: `port`, 0 for a free one, None for the one
-    after that of the site. With `open_pages`, they answer on the port of the site, to everyone.
+    `slow_ms` is the time from which a query is logged as slow, with its text only if `slow_text` is set. `analytics` is
+    the file that records searches. Pages for the operator answer on a port of their own, which only this machine
+    reaches: `port`, 0 for a free one, None for the one after that of the site. With `open_pages`, they answer on the
+    port of the site, to everyone.
     """
 
     metrics: bool = False

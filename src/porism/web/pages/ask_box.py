@@ -1,7 +1,8 @@
-"""Has this been asked before? The nearest existing questions while a person writes one: a page, and a frame for other sites.
+"""Has this been asked before? The nearest existing questions while a person writes one: a page, and a frame for other
+sites.
 
-`static/widget.js` puts the frame into a page of another site. The frame runs no script. Which sites may embed it is an option of the server,
-the same that opens the API to them.
+`static/widget.js` puts the frame into a page of another site. The frame runs no script. Which sites may embed it is an
+option of the server, the same that opens the API to them.
 """
 
 from __future__ import annotations

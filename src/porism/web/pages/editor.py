@@ -1,4 +1,5 @@
-"""The frame of the visual formula editor. It has a policy of its own: MathLive sets inline styles, which the other pages forbid."""
+"""The frame of the visual formula editor. It has a policy of its own: MathLive sets inline styles, which the other
+pages forbid."""
 
 from __future__ import annotations
 

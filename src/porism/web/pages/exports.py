@@ -1,4 +1,5 @@
-"""Results in other forms: an Atom feed of a query, hits as BibTeX, CSV or JSON, and the description of the site as a search engine of browsers."""
+"""Results in other forms: an Atom feed of a query, hits as BibTeX, CSV or JSON, and the description of the site as a
+search engine of browsers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""Pages of figures: statistics of the collection, and the leaderboard of the runs of an experiment among the published ones."""
+"""Pages of figures: statistics of the collection, and the leaderboard of the runs of an experiment among the published
+ones."""
 
 from __future__ import annotations
 

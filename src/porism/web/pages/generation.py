@@ -1,4 +1,5 @@
-"""Generated answers of the server: a few at a time, outside the slots of queries, since a language model takes longer than a search."""
+"""Generated answers of the server: a few at a time, outside the slots of queries, since a language model takes longer
+than a search."""
 
 from __future__ import annotations
 

@@ -90,7 +90,8 @@ def _quoted(text: str, safe: str, encoding: str | None, errors: str | None) -> s
 
 
 def encoded(values: Mapping[str, Any]) -> str:
-    """Return parameters as the query of an address. A page has fifty addresses with the same query, which is quoted once."""
+    """Return parameters as the query of an address. A page has fifty addresses with the same query, which is quoted
+    once."""
     return urlencode(values, errors="replace", quote_via=_quoted)
 
 
@@ -115,12 +116,14 @@ class SearchState:
         return f"{self.path}?{encoded(query)}"
 
     def thread_link(self, thread_id: int, post_id: int) -> str:
-        """Return the address of a post on the page of its thread, which highlights the query and leads back to the results."""
+        """Return the address of a post on the page of its thread, which highlights the query and leads back to the
+        results."""
         query = {name: value for name in ("q", "tab") if (value := self.values.get(name)) and value != TAB.default}
         return f"/threads/{thread_id}{'?' + encoded(query) if query else ''}#post-{post_id}"
 
     def hit_link(self, thread_id: int, post_id: int, position: int) -> str:
-        """Return the address of a hit on the page of its thread; where clicks are counted, one that counts and leads there."""
+        """Return the address of a hit on the page of its thread; where clicks are counted, one that counts and leads
+        there."""
         if not self.counts_clicks:
             return self.thread_link(thread_id, post_id)
         hit = {"thread": thread_id, "post": post_id, "position": position}
@@ -168,7 +171,8 @@ async def home(request: Request) -> Response:
 
 
 def search_values(request: Request, *more: Parameter) -> dict[str, Any]:
-    """Return the parameters of a search. A tab that the site does not show becomes its first one; without an order, the site's is used."""
+    """Return the parameters of a search. A tab that the site does not show becomes its first one; without an order, the
+    site's is used."""
     values = parse_parameters((*SEARCH, *more), request.query_params)
     pages: Pages = request.app.state.site.pages
     if not request.query_params.get("sort"):
@@ -208,7 +212,8 @@ async def search(request: Request) -> Response:
 
 
 def _search_event(values: Mapping[str, Any], found: Any) -> Search:
-    """Return what analytics record of a page of results. Positions count only where hits are in the order of relevance."""
+    """Return what analytics record of a page of results. Positions count only where hits are in the order of
+    relevance."""
     offset, tab = values["offset"], values["tab"]
     hits: tuple[ShownHit, ...] = ()
     if tab in POST_TABS and values["sort"] == "relevance":

@@ -50,7 +50,8 @@ _OPENING, _CLOSING = frozenset(("a", "code")), frozenset(("</a>", "</code>"))
 
 
 def with_comment_marks(text: Text) -> Text:
-    """Return the text of a comment with its addresses, emphasis and tags as mark-up. Links and code stay as they are."""
+    """Return the text of a comment with its addresses, emphasis and tags as mark-up. Links and code stay as they
+    are."""
     if not _MARK.search(text.stored):
         return text
     out: list[Segment] = []

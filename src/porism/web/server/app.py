@@ -74,9 +74,10 @@ def create_app(
 ) -> Starlette:
     """Create the server around an engine.
 
-    `site` has the settings of its owner. `hosts` are the names under which the server answers, so that a foreign page cannot reach a
-    loopback server under its own name. `running` queries are computed at the same time; `cache_size` is the number of cached results. Once
-    `check` finds damaged files, requests are refused. With `writing`, the server takes changes.
+    `site` has the settings of its owner. `hosts` are the names under which the server answers, so that a foreign page
+    cannot reach a loopback server under its own name. `running` queries are computed at the same time; `cache_size` is
+    the number of cached results. Once `check` finds damaged files, requests are refused. With `writing`, the server
+    takes changes.
     """
     integrity = check or IntegrityCheck()
     cors, experiment = site.server.cors, site.pages.experiment

@@ -1,7 +1,9 @@
-"""Limits of connections: time for headers, body and idle connections, size of headers, and how many connections there may be.
+"""Limits of connections: time for headers, body and idle connections, size of headers, and how many connections there
+may be.
 
-uvicorn has a time limit for idle connections after a response, and none for others. Here every connection is in a phase that may last only so
-long. When there are too many connections, the oldest idle one is closed; if none is idle, the new one is refused.
+uvicorn has a time limit for idle connections after a response, and none for others. Here every connection is in a phase
+that may last only so long. When there are too many connections, the oldest idle one is closed; if none is idle, the new
+one is refused.
 """
 
 from __future__ import annotations
@@ -36,7 +38,8 @@ REFUSAL = "The server has too many connections. Try again in a few seconds.\n"
 
 
 class ConnectionLimits(NamedTuple):
-    """Seconds for the headers and the body of a request, for sending a response, and between two requests; the number of connections.
+    """Seconds for the headers and the body of a request, for sending a response, and between two requests; the number
+    of connections.
 
     A large body or response may take longer, by a second for each `rate` bytes.
     """
@@ -59,7 +62,8 @@ class ConnectionLimits(NamedTuple):
 
 
 def allow_files() -> None:
-    """Let this process and its children open as many files as the system allows: each mapped file of an index takes one, each connection, too."""
+    """Let this process and its children open as many files as the system allows: each mapped file of an index takes
+    one, each connection, too."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:
@@ -67,7 +71,8 @@ def allow_files() -> None:
 
 
 class HeaderBuffer(ReceiveBuffer):
-    """What a connection has received. Headers, and the trailers of a body, that are too many or too large are refused before they are parsed.
+    """What a connection has received. Headers, and the trailers of a body, that are too many or too large are refused
+    before they are parsed.
 
     h11 limits only what is incomplete, and takes about 5 µs for each header.
     """

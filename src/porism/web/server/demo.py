@@ -37,7 +37,8 @@ def demo(
     serve_it: bool = True,
     editor: bool = False,
 ) -> None:
-    """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it is looked for.
+    """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it
+    is looked for.
 
     With `editor`, the formula editor is installed at the same time, if npm is available. The demo works without it.
     """

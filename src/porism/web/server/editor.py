@@ -1,7 +1,8 @@
 """The visual formula editor: MathLive (MIT licence), fetched from the npm registry when the operator asks for it.
 
-No code of it is part of this project. The version is pinned, and the package is checked by its SHA-512 digest before anything is unpacked.
-Without it the pages work as before. The editor runs in a frame of its own, so that the strict content policy of the pages stays.
+No code of it is part of this project. The version is pinned, and the package is checked by its SHA-512 digest before
+anything is unpacked. Without it the pages work as before. The editor runs in a frame of its own, so that the strict
+content policy of the pages stays.
 """
 
 from __future__ import annotations

@@ -49,10 +49,11 @@ def follow_index(app: Starlette) -> None:
 
 
 def switch_to_newest(app: Starlette) -> bool:
-    """Serve the newest commit of the index from now on, and report its position in the change log. Return whether it is another one.
+    """Serve the newest commit of the index from now on, and report its position in the change log. Return whether it is
+    another one.
 
-    Requests that are under way finish on the engine they have. The last of them frees it: an engine has no cycles of references, so that its
-    files are closed at once, without the garbage collector.
+    Requests that are under way finish on the engine they have. The last of them frees it: an engine has no cycles of
+    references, so that its files are closed at once, without the garbage collector.
     """
     writing: WriteAccess | None = app.state.writing
     position = writing.position() if writing else None  # before the refresh, which may find a newer commit

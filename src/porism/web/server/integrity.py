@@ -1,4 +1,5 @@
-"""Never serve damaged files: verify an index in the background, report the result, and refuse requests once damage is found."""
+"""Never serve damaged files: verify an index in the background, report the result, and refuse requests once damage is
+found."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ from porism.store import open_store
 from porism.store.protocols import Store
 
 LOG = logging.getLogger("porism.web")
-# An index of at most this size is verified before it is served, which takes less than a second; a larger one while it is served.
+# An index of at most this size is verified before it is served, which takes less than a second; a larger one while it
+# is served.
 SMALL_BYTES = 200_000_000
 # Paths that answer also when the index is damaged.
 ALWAYS = ("/ready", "/health", "/v1/health", "/metrics", "/static/")
@@ -34,7 +36,8 @@ def _damages_of(index: Path) -> tuple[Damage, ...]:
 
 
 class SharedVerification:
-    """Lets the processes of a server verify an index once: the first one reads the files, the others wait and take its result.
+    """Lets the processes of a server verify an index once: the first one reads the files, the others wait and take its
+    result.
 
     Create it before the processes are forked. If the process that verifies dies, the next one begins again.
     """
@@ -112,8 +115,8 @@ class IntegrityCheck:
 class FileWatch:
     """Notices files of a served index that another program truncates or writes: complete files never change.
 
-    Sizes and times are compared at each look. A file that looks changed is read, and compared with its checksum. A file that was removed or
-    replaced is no damage: this process has opened the one before.
+    Sizes and times are compared at each look. A file that looks changed is read, and compared with its checksum. A file
+    that was removed or replaced is no damage: this process has opened the one before.
     """
 
     def __init__(self, store: Store) -> None:
@@ -122,7 +125,8 @@ class FileWatch:
         self._damages: dict[StoredFile, Damage] = {}
 
     def restart(self) -> None:
-        """Watch the files of the newest commit. What is known of those that an earlier one had stays; the others are as they should be now."""
+        """Watch the files of the newest commit. What is known of those that an earlier one had stays; the others are as
+        they should be now."""
         files = self._store.files()
         self._states = {file: self._states.get(file) or _state(file) for file in files}
         self._damages = {file: damage for file, damage in self._damages.items() if file in self._states}
@@ -180,7 +184,8 @@ class DamageGate:
 
 
 async def ready(request: Request) -> JSONResponse:
-    """Report whether the server should get requests: 503 if its index is damaged, with the names of the damaged files, or if the store does not answer."""
+    """Report whether the server should get requests: 503 if its index is damaged, with the names of the damaged files,
+    or if the store does not answer."""
     check: IntegrityCheck = request.app.state.integrity
     damaged = [{"part": Path(one.part).name, "fact": one.fact} for one in check.damages]
     is_ready = not damaged and not check.is_away

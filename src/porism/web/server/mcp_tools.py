@@ -1,4 +1,5 @@
-"""The engine for assistants: a server of the Model Context Protocol with the tools search, formulas, thread and explain."""
+"""The engine for assistants: a server of the Model Context Protocol with the tools search, formulas, thread and
+explain."""
 
 from __future__ import annotations
 
@@ -36,12 +37,14 @@ def make_server(engine: Engine) -> MCPServer[Any]:
     server: MCPServer[Any] = MCPServer("porism", instructions=INSTRUCTIONS)
 
     def search(query: str, k: int = 5, kind: Kind = "answers") -> dict[str, Any]:
-        """Find answers or questions. `query` is text with LaTeX between dollar signs; `kind` is "answers" or "questions"."""
+        """Find answers or questions. `query` is text with LaTeX between dollar signs; `kind` is "answers" or
+        "questions"."""
         found = engine.search(query, k=_most(k), kind=kind, group=kind == "answers")
         return {"total": found.total, "hits": [hit_record(hit) for hit in found.hits], "notes": list(found.notes)}
 
     def formulas(latex: str, k: int = 5, mode: Mode = "similar") -> dict[str, Any]:
-        """Find formulas like one in LaTeX. `mode`: "similar", "exact", "subformula" (formulas that contain it) or "diverse"."""
+        """Find formulas like one in LaTeX. `mode`: "similar", "exact", "subformula" (formulas that contain it) or
+        "diverse"."""
         found = engine.formulas(latex, k=_most(k), mode=mode)
         return {"total": found.total, "hits": [formula_record(hit) for hit in found.hits], "notes": list(found.notes)}
 

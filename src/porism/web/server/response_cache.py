@@ -1,4 +1,5 @@
-"""A cache of the latest results: a repeated query is answered at once. A new commit of the index gets a new cache, so nothing gets stale."""
+"""A cache of the latest results: a repeated query is answered at once. A new commit of the index gets a new cache, so
+nothing gets stale."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ Key = tuple[str, tuple[tuple[str, Any], ...]]
 
 
 class ResponseCache:
-    """Results by view and parameters, least recently used out first. Only the event loop uses it, so it needs no lock."""
+    """Results by view and parameters, least recently used out first. Only the event loop uses it, so it needs no
+    lock."""
 
     def __init__(self, size: int = CACHE_SIZE, counts: CacheCounts | None = None) -> None:
         self._size = size

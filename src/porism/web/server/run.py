@@ -1,4 +1,5 @@
-"""Run the search server: bind the address, open the index in several processes, print the address, and serve until interrupted."""
+"""Run the search server: bind the address, open the index in several processes, print the address, and serve until
+interrupted."""
 
 from __future__ import annotations
 
@@ -60,7 +61,8 @@ def warm_up(engine: Engine) -> None:
 
 
 def warm_up_rest(engine: Engine) -> None:
-    """Compile the loops of rarer queries, in the background: questions by words, wildcards, sub-formulas, operators, completion.
+    """Compile the loops of rarer queries, in the background: questions by words, wildcards, sub-formulas, operators,
+    completion.
 
     In a fresh environment compiling them takes seconds, which the first reader to type a wildcard would wait for.
     """
@@ -99,7 +101,8 @@ def make_app(engine: Engine, settings: Settings, verification: SharedVerificatio
 
 
 def collect_rarely() -> None:
-    """Exclude what is open from garbage collection, and collect more rarely. A full collection stopped a worker for 0.1 s."""
+    """Exclude what is open from garbage collection, and collect more rarely. A full collection stopped a worker for 0.1
+    s."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -134,7 +137,8 @@ def write_jobs(writing: WriteSettings | None) -> tuple[Job, ...]:
 
 
 def operator_listener(operations: Operations, site_port: int) -> socket.socket:
-    """Return the socket for the pages of the operator: on this machine only, at the chosen port or the one after that of the site."""
+    """Return the socket for the pages of the operator: on this machine only, at the chosen port or the one after that
+    of the site."""
     port = operations.port if operations.port is not None else site_port and site_port + 1
     try:
         return bind(OPERATOR_HOST, port)

@@ -1,4 +1,5 @@
-"""Serve an application from several processes under a supervisor: the listening socket, the server of a worker, and starting them all."""
+"""Serve an application from several processes under a supervisor: the listening socket, the server of a worker, and
+starting them all."""
 
 from __future__ import annotations
 
@@ -27,7 +28,8 @@ WIDTH = 4  # bytes of a number
 
 
 class ConnectionCounts:
-    """The number of connections of each process, in memory that all of them share. Create it before the processes start."""
+    """The number of connections of each process, in memory that all of them share. Create it before the processes
+    start."""
 
     def __init__(self, processes: int) -> None:
         self._numbers = memoryview(mmap.mmap(-1, WIDTH * max(processes, 1))).cast("I")
@@ -42,7 +44,8 @@ class ConnectionCounts:
 
 
 class Acceptor:
-    """Accept the connections of one process, one at a time; leave each for a moment to the others if they have fewer."""
+    """Accept the connections of one process, one at a time; leave each for a moment to the others if they have
+    fewer."""
 
     def __init__(
         self, listener: socket.socket, make_protocol: Callable[[], Any], counts: ConnectionCounts, worker: int
@@ -105,7 +108,8 @@ TICKS = 5  # between two looks at the connections; uvicorn ticks ten times a sec
 class Service(NamedTuple):
     """An opened application. While it is not `well`, it gives no sign of life, so that its process is replaced.
 
-    `on_start` is called in its process with the number of the worker, `on_beat` about twice a second, `on_stop` after the last request.
+    `on_start` is called in its process with the number of the worker, `on_beat` about twice a second, `on_stop` after
+    the last request.
     """
 
     app: Starlette
@@ -117,7 +121,8 @@ class Service(NamedTuple):
 
 
 class ServerSettings(NamedTuple):
-    """How processes serve. With `trust_proxy`, the address of a client is the one that a proxy on this machine reports."""
+    """How processes serve. With `trust_proxy`, the address of a client is the one that a proxy on this machine
+    reports."""
 
     processes: int = 1
     connections: ConnectionLimits = ConnectionLimits()
@@ -159,7 +164,8 @@ def address_of(listener: socket.socket, host: str) -> str:
 class WorkerServer(uvicorn.Server):
     """The server of a worker process.
 
-    It takes as many connections as the other processes. It tells the supervisor that it is alive, and closes connections that take too long.
+    It takes as many connections as the other processes. It tells the supervisor that it is alive, and closes
+    connections that take too long.
     """
 
     def __init__(
@@ -192,7 +198,8 @@ class WorkerServer(uvicorn.Server):
         self._service.on_stop()
 
     async def on_tick(self, counter: int) -> bool:
-        """Give a sign of life, and look after the connections. No thread does so: while this loop stands still, nothing is answered."""
+        """Give a sign of life, and look after the connections. No thread does so: while this loop stands still, nothing
+        is answered."""
         if self._service.is_well():
             self._beats.beat()
         for acceptor in self._acceptors:
@@ -223,7 +230,8 @@ def run_worker(
         access_log=False,
         http=protocol_with(limits),
         ws="none",
-        # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare 400.
+        # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare
+        # 400.
         h11_max_incomplete_event_size=MAX_TARGET + MOST_HEADER_BYTES,
         timeout_keep_alive=max(1, round(limits.idle_seconds)),
         timeout_graceful_shutdown=max(1, round(settings.stop_seconds)),
@@ -252,8 +260,8 @@ def supervise(
 ) -> None:
     """Serve `open_service(*arguments)` on sockets until SIGTERM or Ctrl-C.
 
-    `announce` receives the title when the first process serves; `on_replace` is called whenever a serving process is replaced. `beside` are jobs that
-    run in a process each.
+    `announce` receives the title when the first process serves; `on_replace` is called whenever a serving process is
+    replaced. `beside` are jobs that run in a process each.
     """
     configure_logging(settings.log_format)
     warn_of_holes()

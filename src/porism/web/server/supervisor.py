@@ -1,7 +1,8 @@
 """A supervisor: a process that serves nothing, starts worker processes, and replaces those that die or freeze.
 
-Each worker writes a byte to a pipe ten times a second. One that is silent may be frozen (`pulse` says when): it is killed and replaced. Workers are
-forked from the supervisor, which has imported all modules, so that a new one is ready soon. The kernel kills them when the supervisor dies.
+Each worker writes a byte to a pipe ten times a second. One that is silent may be frozen (`pulse` says when): it is
+killed and replaced. Workers are forked from the supervisor, which has imported all modules, so that a new one is ready
+soon. The kernel kills them when the supervisor dies.
 """
 
 from __future__ import annotations
@@ -26,7 +27,8 @@ from typing import Any, NamedTuple
 
 from porism.errors import PorismError
 
-STOPPED_LOOKS = 4  # in succession that find a process stopped. After Ctrl-Z and fg, a first look may come before the process runs again
+# in succession that find a process stopped. After Ctrl-Z and fg, a first look may come before the process runs again
+STOPPED_LOOKS = 4
 BUSY_SECONDS = 0.8  # of silence and of processor time: some computation holds the interpreter's lock
 START_FACTOR = 3  # a process that starts may be silent for longer: it reads files and compiles
 STARVED_FACTOR = 6  # and so may one that waits for a processor
@@ -50,7 +52,8 @@ def usage_of(pid: int) -> Usage | None:
 
 
 def queued_seconds(pid: int) -> float:
-    """Return how long the threads of a process have waited for a processor, all together; 0 where the system does not say."""
+    """Return how long the threads of a process have waited for a processor, all together; 0 where the system does not
+    say."""
     try:
         files = [Path(entry.path, "schedstat") for entry in os.scandir(f"/proc/{pid}/task")]
         return sum(int(file.read_text("ascii").split()[1]) for file in files) / 1e9
@@ -99,7 +102,8 @@ class Pulse:
         return ""
 
     def _is_starved(self, limits: Limits) -> bool:
-        """Return whether the process spent most of its silence waiting for a processor. After a long time that does not count any more."""
+        """Return whether the process spent most of its silence waiting for a processor. After a long time that does not
+        count any more."""
         if self._patience is None or self.silent > limits.frozen * STARVED_FACTOR:
             return False
         silent, queued = self._patience
@@ -122,7 +126,8 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Beats:
-    """A worker's end of the pipe to the supervisor. `worker` is its number; one that replaces another has the same number."""
+    """A worker's end of the pipe to the supervisor. `worker` is its number; one that replaces another has the same
+    number."""
 
     def __init__(self, file: int, worker: int = 0) -> None:
         self._file, self.worker = file, worker
@@ -159,7 +164,8 @@ Work = Callable[..., None]  # called with Beats and the arguments
 
 
 class Job(NamedTuple):
-    """Work of one process beside those that serve: its name, and how long it may be silent. It is restarted when it ends."""
+    """Work of one process beside those that serve: its name, and how long it may be silent. It is restarted when it
+    ends."""
 
     name: str
     work: Work
@@ -212,7 +218,8 @@ class _Place:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs `work(beats, *arguments)` in several processes until SIGTERM or SIGINT. `on_ready` is called once, when the first one serves.
+    """Runs `work(beats, *arguments)` in several processes until SIGTERM or SIGINT. `on_ready` is called once, when the
+    first one serves.
 
     `beside` are jobs that run in one process each.
     """
@@ -329,7 +336,8 @@ class Supervisor:
         LOG.warning("%s %s ended (%s) and is replaced in %g s", place.name, worker.process.pid, reason, delay)
 
     def _stop(self, signals: int) -> None:
-        """Stop all workers: ask them, wait for their requests to finish, then kill the rest. A second signal kills at once."""
+        """Stop all workers: ask them, wait for their requests to finish, then kill the rest. A second signal kills at
+        once."""
         self.on_stop()
         workers = [place.worker for place in self._places if place.worker is not None]
         for worker in workers:

@@ -1,4 +1,5 @@
-"""Where a backup is written: a folder, or one tar file. Both compute checksums while they copy, and can be read again."""
+"""Where a backup is written: a folder, or one tar file. Both compute checksums while they copy, and can be read
+again."""
 
 from __future__ import annotations
 
@@ -184,8 +185,9 @@ class _Header(NamedTuple):
 def tar_files(tar: IO[bytes]) -> Iterator[StoredFile]:
     """Yield the regular files of a tar file in the formats of POSIX and GNU; leave links, folders and devices out.
 
-    Python's own reader trusts headers: a negative size makes it read the same header again, and long headers take it quadratic time. Here
-    every header is checked, and every step leads forward, so that reading takes time in proportion to the file.
+    Python's own reader trusts headers: a negative size makes it read the same header again, and long headers take it
+    quadratic time. Here every header is checked, and every step leads forward, so that reading takes time in proportion
+    to the file.
     """
     end = tar.seek(0, os.SEEK_END)
     at = 0
@@ -225,7 +227,8 @@ def _header(block: bytes) -> _Header:
 
 
 def _extended(header: _Header, tar: IO[bytes], name: str, size: int) -> tuple[str, int]:
-    """Read a header that extends the next one; return the name and the size that it says, or those that were said before."""
+    """Read a header that extends the next one; return the name and the size that it says, or those that were said
+    before."""
     if header.size > LONGEST_EXTENSION:
         raise BadTar("a header is too long")
     content = tar.read(header.size)
@@ -241,7 +244,8 @@ def _extended(header: _Header, tar: IO[bytes], name: str, size: int) -> tuple[st
 
 
 def _records(content: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the records `LENGTH KEY=VALUE` of an extended header of POSIX; the length is that of the whole record with its line end."""
+    """Yield the records `LENGTH KEY=VALUE` of an extended header of POSIX; the length is that of the whole record with
+    its line end."""
     at = 0
     while content[at : at + 1].strip(b"\0"):
         digits, _, _ = content[at : at + 20].partition(b" ")

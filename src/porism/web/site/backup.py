@@ -1,9 +1,10 @@
 """Back up an index with everything that belongs to it, while it is searched and changed.
 
-The files of an index and of its collection never change; the manifest says which belong to one commit. They are copied without a lock. Should a
-writer remove one meanwhile, the copy starts again with the newer commit, and the last attempt keeps writers waiting. The change log is copied
-before the manifest is read, so that a change is in one of them. Journals are copied by SQLite. All files are read again and compared with their
-checksums before the backup gets its name.
+The files of an index and of its collection never change; the manifest says which belong to one commit. They are copied
+without a lock. Should a writer remove one meanwhile, the copy starts again with the newer commit, and the last attempt
+keeps writers waiting. The change log is copied before the manifest is read, so that a change is in one of them.
+Journals are copied by SQLite. All files are read again and compared with their checksums before the backup gets its
+name.
 """
 
 from __future__ import annotations
@@ -161,7 +162,8 @@ def _collection_folders(index: Path) -> list[Path]:
 
 
 def _common_folder(index: Path) -> Path:
-    """Return the nearest folder that holds the index and its collection, so that their relative places stay the same."""
+    """Return the nearest folder that holds the index and its collection, so that their relative places stay the
+    same."""
     return Path(os.path.commonpath([index.parent, *(folder.parent for folder in _collection_folders(index))]))
 
 
@@ -195,7 +197,8 @@ def _index_items(index: Path, root: Path) -> Iterator[Item]:
 
 
 def _beside(index: Path) -> Iterator[Path]:
-    """Yield files beside an index that belong to it: changes that wait, changes that could not be applied, tokens of programs."""
+    """Yield files beside an index that belong to it: changes that wait, changes that could not be applied, tokens of
+    programs."""
     state = State(index)
     yield from (path for path in (state.log, state.rejected, state.tokens) if path.is_file())
 

@@ -1,4 +1,5 @@
-"""The look of a site as the pages need it: title, lines at the foot, logo and stylesheet, and the routes that serve them."""
+"""The look of a site as the pages need it: title, lines at the foot, logo and stylesheet, and the routes that serve
+them."""
 
 from __future__ import annotations
 
@@ -55,7 +56,8 @@ def read_logo(path: str) -> Logo:
 
 @dataclass(frozen=True, slots=True)
 class SiteLook:
-    """What every page shows of the site. `stylesheet_address` changes with the colours, so that browsers may keep it."""
+    """What every page shows of the site. `stylesheet_address` changes with the colours, so that browsers may keep
+    it."""
 
     title: str
     heading: str
@@ -101,6 +103,7 @@ def routes() -> list[Route]:
 
 
 def public_root(request: Request) -> str:
-    """Return the address of the site, without a slash at its end: the one of the settings, else the one of the request."""
+    """Return the address of the site, without a slash at its end: the one of the settings, else the one of the
+    request."""
     site: SiteSettings = request.app.state.site
     return site.site.base_url or str(request.base_url).rstrip("/")

@@ -1,4 +1,5 @@
-"""Readers of a private site: the file of users with hashed passwords, and sessions as signed cookies, which all processes of a server accept."""
+"""Readers of a private site: the file of users with hashed passwords, and sessions as signed cookies, which all
+processes of a server accept."""
 
 from __future__ import annotations
 
@@ -45,7 +46,8 @@ class Users:
     generations: Mapping[str, int] = field(default_factory=dict)
 
     def generation(self, name: str) -> int:
-        """Return the number that the sessions of a user carry. Logging out raises it, which ends them all, copied ones included."""
+        """Return the number that the sessions of a user carry. Logging out raises it, which ends them all, copied ones
+        included."""
         return self.generations.get(name, 0)
 
 
@@ -121,7 +123,8 @@ def end_sessions(path: Path, name: str) -> None:
 
 
 class UserFile:
-    """The users of a running site: the file is read again when it has changed, so that a removed user is out at once."""
+    """The users of a running site: the file is read again when it has changed, so that a removed user is out at
+    once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -158,13 +161,15 @@ def new_session(users: Users, name: str, now: float) -> str:
 
 
 def session_user(users: Users, cookie: str, now: float) -> str:
-    """Return the name in a session cookie, or "" if it is forged, too old, or its user has another password or has logged out."""
+    """Return the name in a session cookie, or "" if it is forged, too old, or its user has another password or has
+    logged out."""
     expires, _, rest = cookie.partition(".")
     name, _, signature = rest.rpartition(".")
     if name not in users.hashes or not (expires.isascii() and expires.isdigit()) or len(expires) > 12:
         return ""
     is_right = hmac.compare_digest(_signature(users, expires, name).encode(), signature.encode())
-    # One that ends later than a new one would is left over from a clock that was set back: it would live on for as long as that.
+    # One that ends later than a new one would is left over from a clock that was set back: it would live on for as long
+    # as that.
     is_current = now < int(expires) <= now + SESSION_SECONDS + 1
     return name if is_right and is_current else ""
 
@@ -208,7 +213,8 @@ class Delays:
 
 
 class PasswordChecker:
-    """Checks names and passwords. What was right once is remembered, so that not every request of a program costs a scrypt hash."""
+    """Checks names and passwords. What was right once is remembered, so that not every request of a program costs a
+    scrypt hash."""
 
     def __init__(self, file: UserFile) -> None:
         self._file, self._delays, self._lock = file, Delays(), Lock()
@@ -217,13 +223,15 @@ class PasswordChecker:
         self._right: OrderedDict[bytes, str] = OrderedDict()
 
     def remembers(self, given: NamePassword) -> bool:
-        """Return whether name and password were right before and still are. This takes no time, whatever others guess."""
+        """Return whether name and password were right before and still are. This takes no time, whatever others
+        guess."""
         stored, mark = self._file.current().hashes.get(given.name), self._mark(given)
         with self._lock:
             return stored is not None and self._right.get(mark) == stored
 
     def check(self, given: NamePassword) -> bool:
-        """Return whether the password is that of the user. An unknown name takes as long as a known one. The caller has a place for a login."""
+        """Return whether the password is that of the user. An unknown name takes as long as a known one. The caller has
+        a place for a login."""
         with password_check():
             self._delays.check(given.name)
             stored = self._file.current().hashes.get(given.name)

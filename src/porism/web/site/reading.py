@@ -1,4 +1,5 @@
-"""Read the settings of a site: a TOML file, then `--set KEY=VALUE`, then options of the command line. All problems are reported, with their lines."""
+"""Read the settings of a site: a TOML file, then `--set KEY=VALUE`, then options of the command line. All problems are
+reported, with their lines."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ CHECK = "porism serve --site FILE --check lists all problems"
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """Something wrong with a setting: the place (a line of the file, or an option), the fact, and what to write instead."""
+    """Something wrong with a setting: the place (a line of the file, or an option), the fact, and what to write
+    instead."""
 
     where: str
     fact: str
@@ -193,7 +195,8 @@ def _from_assignment(text: str, problems: list[Problem]) -> Given | None:
 
 
 def parse_value(made: Setting | None, text: str) -> object:
-    """Return the value of `--set` as TOML would have it: text needs no quotation marks, a list is separated by commas."""
+    """Return the value of `--set` as TOML would have it: text needs no quotation marks, a list is separated by
+    commas."""
     if made is None or (made.kind.is_text and not made.kind.is_list):
         return text
     try:

@@ -1,6 +1,8 @@
-"""The settings of a site, as sections of frozen records. Each setting has a kind, a default and a sentence that explains it.
+"""The settings of a site, as sections of frozen records. Each setting has a kind, a default and a sentence that
+explains it.
 
-The reader of settings files, the help of the command line, the reference page and the template are all made from these records.
+The reader of settings files, the help of the command line, the reference page and the template are all made from these
+records.
 """
 
 from __future__ import annotations

@@ -1,4 +1,5 @@
-"""The values that settings may have: each kind reads a value of TOML, or reports what is wrong with it and what to write instead."""
+"""The values that settings may have: each kind reads a value of TOML, or reports what is wrong with it and what to
+write instead."""
 
 from __future__ import annotations
 
@@ -31,7 +32,8 @@ class BadValue(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """A kind of values. `read` checks a value; relative paths start at the folder it gets. `is_text` and `is_list` say how `--set` reads it."""
+    """A kind of values. `read` checks a value; relative paths start at the folder it gets. `is_text` and `is_list` say
+    how `--set` reads it."""
 
     name: str
     read: Callable[[object, Path], Any]

@@ -1,4 +1,5 @@
-"""What a serving process needs to take changes: the change log, the tokens, and the positions that all processes serve."""
+"""What a serving process needs to take changes: the change log, the tokens, and the positions that all processes
+serve."""
 
 from __future__ import annotations
 
@@ -79,7 +80,8 @@ class WriteSettings:
 
     @classmethod
     def of(cls, index: str | Path, tokens: str | Path = "", state: str | Path | None = None) -> WriteSettings:
-        """Return the settings of an index; without a file of tokens, that of its state is used. Wrong files are errors here."""
+        """Return the settings of an index; without a file of tokens, that of its state is used. Wrong files are errors
+        here."""
         places = State.of(index, state)
         found = cls(places, Path(tokens) if tokens else places.tokens, ServedPositions())
         TokenFile(found.tokens).tokens()
@@ -101,7 +103,8 @@ class WriteAccess:
 
     @contextmanager
     def bulk(self) -> Iterator[None]:
-        """Take a place for a request with many changes, whose body may be large; without one, answer 429 before it is read."""
+        """Take a place for a request with many changes, whose body may be large; without one, answer 429 before it is
+        read."""
         if self._bulk >= MOST_BULK_REQUESTS:
             raise busy()
         self._bulk += 1

@@ -1,4 +1,5 @@
-"""The calls that change an index: put and delete a post, many changes at once, merge, and the state of the change log."""
+"""The calls that change an index: put and delete a post, many changes at once, merge, and the state of the change
+log."""
 
 from __future__ import annotations
 
@@ -38,7 +39,8 @@ RETRY_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A change that is stored on disk: its number in the change log, how many changes it has, and whether every search has them now."""
+    """A change that is stored on disk: its number in the change log, how many changes it has, and whether every search
+    has them now."""
 
     sequence: int
     changes: int
@@ -56,8 +58,9 @@ class RejectedChange:
 
 @dataclass(frozen=True, slots=True)
 class LogStatus:
-    """The change log: the numbers of the last change that was accepted, of the last one that is committed, and of the last one that every
-    process of the server searches; how many wait; the segments of the index; and the last changes that could not be applied."""
+    """The change log: the numbers of the last change that was accepted, of the last one that is committed, and of the
+    last one that every process of the server searches; how many wait; the segments of the index; and the last changes
+    that could not be applied."""
 
     accepted: int
     applied: int
@@ -228,7 +231,8 @@ WAIT = Parameter("wait", "seconds to wait until every search finds the change", 
 
 @dataclass(frozen=True, slots=True)
 class WriteCall:
-    """A call that changes an index: its method, path and view, the scopes that its token needs, its result, parameters and body."""
+    """A call that changes an index: its method, path and view, the scopes that its token needs, its result, parameters
+    and body."""
 
     method: str
     path: str

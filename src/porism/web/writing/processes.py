@@ -1,4 +1,5 @@
-"""The two processes beside a server that takes changes: one applies the change log, one merges segments. The supervisor restarts both."""
+"""The two processes beside a server that takes changes: one applies the change log, one merges segments. The supervisor
+restarts both."""
 
 from __future__ import annotations
 
@@ -110,7 +111,8 @@ def run_merger(beats: Beats, state: State) -> None:
 
 
 class _Watch:
-    """Looks at the files of an index before they are read: what damage says must not be committed with a checksum of its own."""
+    """Looks at the files of an index before they are read: what damage says must not be committed with a checksum of
+    its own."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._files, self._generation = store, FileWatch(store), -1
@@ -139,7 +141,8 @@ def _beat(beats: Beats, title: str) -> None:
 
 
 def _repeat(step: Callable[[], float], problem: str) -> None:
-    """Call a step for ever; it returns the seconds until the next one. After an error of disk or memory it is tried again, more and more rarely."""
+    """Call a step for ever; it returns the seconds until the next one. After an error of disk or memory it is tried
+    again, more and more rarely."""
     delay = FIRST_DELAY
     while True:
         try:

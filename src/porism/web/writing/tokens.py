@@ -1,6 +1,8 @@
-"""Tokens of programs that may change an index: random secrets, stored as hashes, with scopes, revocable while a server runs.
+"""Tokens of programs that may change an index: random secrets, stored as hashes, with scopes, revocable while a server
+runs.
 
-A token is `porism_ID_SECRET`. The secret has 256 random bits, so that a plain hash is enough: nobody can try all of them.
+A token is `porism_ID_SECRET`. The secret has 256 random bits, so that a plain hash is enough: nobody can try all of
+them.
 """
 
 from __future__ import annotations
@@ -51,7 +53,8 @@ class NewToken(NamedTuple):
 
 
 class TokenFile:
-    """The tokens in a file. A changed file is read again, so that a token is valid, or revoked, from the next request on."""
+    """The tokens in a file. A changed file is read again, so that a token is valid, or revoked, from the next request
+    on."""
 
     def __init__(self, path: Path) -> None:
         self.path = path

@@ -1,7 +1,8 @@
-"""Pictures of documents: files of the folder that a document shows are kept with the collection, under the digest of their content.
+"""Pictures of documents: files of the folder that a document shows are kept with the collection, under the digest of
+their content.
 
-Only files inside the folder are read, without following symbolic links, and only pictures by their content: PNG, JPEG, GIF, WebP, and SVG
-without scripts and without references to other files."""
+Only files inside the folder are read, without following symbolic links, and only pictures by their content: PNG, JPEG,
+GIF, WebP, and SVG without scripts and without references to other files."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ SIGNATURES = (
 SVG = re.compile(
     rb"\s*+(?:<\?xml[^<>]*+>\s*+)?(?:<!--(?:[^-]|-(?!->))*+-->\s*+)*+(?:<!DOCTYPE\s++svg[^<>\[]*+>\s*+)?<svg[\s>]"
 )
-# What an SVG must not have: scripts, handlers of events, foreign content, entities, and addresses other than those of its own elements.
+# What an SVG must not have: scripts, handlers of events, foreign content, entities, and addresses other than those of
+# its own elements.
 UNSAFE = re.compile(
     rb"<\s*+(?:\w+:)?(?:script|foreignObject|iframe|object|embed|handler|a)\b|\son\w++\s*+=|<!ENTITY|<\?xml-stylesheet|@import"
     rb"|(?:href|src)\s*+=\s*+[\"']?+\s*+(?!#|data:image/(?:png|jpe?g|gif|webp);)[^\s\"'>]|url\(\s*+[\"']?+(?!#)",
@@ -99,7 +101,8 @@ class ImageReader:
         raise OSError(None, "no such file in the folder")
 
     def _candidates(self, path: str, file: Path) -> Iterator[Path]:
-        """Yield the files of the folder that an address can mean: below the folder, not hidden, and behind no symbolic link."""
+        """Yield the files of the folder that an address can mean: below the folder, not hidden, and behind no symbolic
+        link."""
         root = Path(os.path.realpath(self.folder))
         inside = os.path.normpath(PurePosixPath(file.relative_to(self.folder).parent) / path)
         if "\0" in path or any(part.startswith(".") for part in Path(inside).parts if part != "."):
@@ -111,7 +114,8 @@ class ImageReader:
 
 
 def image_kind(content: bytes) -> str:
-    """Return png, jpg, gif, webp or svg by the content of a file; nothing if it is none of these, or an SVG that is not safe."""
+    """Return png, jpg, gif, webp or svg by the content of a file; nothing if it is none of these, or an SVG that is not
+    safe."""
     for signature, kind in SIGNATURES:
         if signature.match(content):
             return kind

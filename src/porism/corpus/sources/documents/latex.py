@@ -18,7 +18,8 @@ from porism.text.sanitize import clean, without_placeholders
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)
 DEFINITION = re.compile(r"^[ \t]*\\(?:(?:re|provide)?newcommand|def|let|DeclareMathOperator)\b.*$", re.MULTILINE)
-# Bounded, and no blank is read twice: what opens and never closes must not be searched to the end of the text again and again.
+# Bounded, and no blank is read twice: what opens and never closes must not be searched to the end of the text again and
+# again.
 HEADING = re.compile(r"\\(chapter|section|subsection)\*?\s*+(?:\[[^\]]{0,500}\])?\s*+\{")
 HEADING_LEVELS = {"chapter": 1, "section": 2, "subsection": 3}
 COMMAND = re.compile(r"\\([A-Za-z@]+)\*?\s*|\\(.)", re.DOTALL)

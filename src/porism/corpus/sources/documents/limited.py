@@ -1,6 +1,7 @@
 """Read documents in another process, whose processor time and memory are limited.
 
-Documents are of any origin, and the libraries that read them promise no bounds: a headline of 4 KB kept orgparse busy for minutes."""
+Documents are of any origin, and the libraries that read them promise no bounds: a headline of 4 KB kept orgparse busy
+for minutes."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ ENDED = {
 
 
 def read_document(suffix: str, text: str) -> Document:
-    """Return the document that a file with this suffix holds. Raise ValueError if it is none, or takes too much time or memory."""
+    """Return the document that a file with this suffix holds. Raise ValueError if it is none, or takes too much time or
+    memory."""
     seconds = SECONDS + SECONDS_OF_CHARACTER * len(text)
     try:
         made = _process.ask([suffix, text], seconds, PATIENCE * seconds)

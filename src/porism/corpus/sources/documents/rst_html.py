@@ -1,6 +1,7 @@
 """reStructuredText as HTML with formulas in official spans: the only module that uses docutils.
 
-Nothing outside of the document is read: file insertion, raw output, configuration files and embedded pictures are switched off."""
+Nothing outside of the document is read: file insertion, raw output, configuration files and embedded pictures are
+switched off."""
 
 from __future__ import annotations
 
@@ -104,7 +105,8 @@ def _display(latex: str) -> str:
 
 
 def _content(message: Any, depth: int) -> list[Any]:
-    """Return the content of a directive that docutils refuses (theorem, a formula with a label, ...); nothing for other messages."""
+    """Return the content of a directive that docutils refuses (theorem, a formula with a label, ...); nothing for other
+    messages."""
     source = next(iter(message.findall(nodes.literal_block)), None)
     if source is None or depth >= DEEPEST or not REFUSED.search(message.astext()):
         return []

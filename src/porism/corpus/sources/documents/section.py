@@ -13,7 +13,8 @@ from porism.text.sanitize import fill
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of a document under one heading, whose title has the headings above it as levels: HTML in which every formula is an official span without an id."""
+    """A part of a document under one heading, whose title has the headings above it as levels: HTML in which every
+    formula is an official span without an id."""
 
     title: str
     body: str
@@ -21,7 +22,8 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its title, its tags, and its sections in order. `unexpanded` formulas use macros that would write too much."""
+    """A document: its title, its tags, and its sections in order. `unexpanded` formulas use macros that would write too
+    much."""
 
     title: str
     tags: tuple[str, ...]
@@ -36,13 +38,15 @@ class HeadingPath:
         self._above: list[tuple[int, str]] = []
 
     def enter(self, level: int, heading: str) -> str:
-        """Return the title of the section under a heading: the headings above it, and the heading itself, as the levels of a title."""
+        """Return the title of the section under a heading: the headings above it, and the heading itself, as the levels
+        of a title."""
         self._above = [*(one for one in self._above if one[0] < level), (level, heading)]
         return LEVEL.join(text for _, text in self._above if text)
 
 
 def with_spans(text: str, found: Extracted, latex: Sequence[str] = ()) -> str:
-    """Replace placeholders by official spans without ids, which the build numbers. `latex`, if given, replaces what was found."""
+    """Replace placeholders by official spans without ids, which the build numbers. `latex`, if given, replaces what was
+    found."""
     formulas = latex or found.latex
 
     def span(number: int) -> str:

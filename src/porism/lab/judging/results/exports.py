@@ -1,4 +1,5 @@
-"""Export tables: qrels, narratives, extra answers, preferences, progress, agreement, times, and judgments as a results CSV with Turkle's columns."""
+"""Export tables: qrels, narratives, extra answers, preferences, progress, agreement, times, and judgments as a results
+CSV with Turkle's columns."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Turn judgments into qrels: merge them, treat the two codes that are no grades, drop topics, write variants.
 
 Rules of the lab: System failure and Do not know count as not judged in Tasks 1 and 2 and as 0 in Task 3. A visually
-distinct formula gets the highest grade of its instances. A topic with fewer than two High or Medium items is left out of
-the official file (a single item would decide its whole score) and kept in the `all` file.
+distinct formula gets the highest grade of its instances. A topic with fewer than two High or Medium items is left out
+of the official file (a single item would decide its whole score) and kept in the `all` file.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def variants(
     minimum: int = MINIMUM_RELEVANT,
     pooled: Iterable[ItemId] | None = None,
 ) -> QrelsVariants:
-    """Return `official` and `all`, for Task 3 also `complete` (codes kept), and with `pooled` also `sampled` (for infAP).
+    """Return `official` and `all`, for Task 3 also `complete` (codes kept), and with `pooled` also `sampled` (for
+    infAP).
 
     The answers of Task 1 decide which topics are official in Tasks 1 and 3; the formulas decide in Task 2.
     """

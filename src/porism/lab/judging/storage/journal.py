@@ -1,8 +1,8 @@
 """The journal of an assessment: topics, items, accounts, and every click as an event that is never deleted.
 
-The journal is one SQLite file in WAL mode. A write is on disk before the browser gets the answer (synchronous = FULL), so
-a killed server loses nothing that it has confirmed. A repeated request carries the same request key and is stored once.
-Every row has a checksum (`row_checks`).
+The journal is one SQLite file in WAL mode. A write is on disk before the browser gets the answer (synchronous = FULL),
+so a killed server loses nothing that it has confirmed. A repeated request carries the same request key and is stored
+once. Every row has a checksum (`row_checks`).
 """
 
 from __future__ import annotations

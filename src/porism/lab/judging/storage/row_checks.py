@@ -1,7 +1,8 @@
 """Checksums of the rows of a journal, so that a changed byte in a stored judgment is noticed.
 
-Triggers note the keys of new and changed rows in the table `unchecked`. At the end of each transaction the journal writes the checksums of
-these rows into `row_check`. A row that someone changes at an SQL prompt is noted as well, and gets its checksum with the next transaction.
+Triggers note the keys of new and changed rows in the table `unchecked`. At the end of each transaction the journal
+writes the checksums of these rows into `row_check`. A row that someone changes at an SQL prompt is noted as well, and
+gets its checksum with the next transaction.
 """
 
 from __future__ import annotations

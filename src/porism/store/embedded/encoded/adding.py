@@ -1,4 +1,5 @@
-"""Add vectors of posts to an index: every segment that lacks them is encoded, as one commit. An interrupted run continues."""
+"""Add vectors of posts to an index: every segment that lacks them is encoded, as one commit. An interrupted run
+continues."""
 
 from __future__ import annotations
 
@@ -168,7 +169,8 @@ class AddedVectors(NamedTuple):
 
 
 def add_vectors(index: str | Path, encoder: IndexEncoder, progress: Progress | None = None) -> AddedVectors:
-    """Encode the posts of an index and commit their vectors. Vectors of another model are replaced; those before stay until the commit."""
+    """Encode the posts of an index and commit their vectors. Vectors of another model are replaced; those before stay
+    until the commit."""
     place = Path(index)
     with only_writer(place):
         manifest = read_manifest(place, SEARCH)

@@ -1,4 +1,5 @@
-"""What the manifest of an index says of its encoder: the model's record, where the model is, and which fields are encoded."""
+"""What the manifest of an index says of its encoder: the model's record, where the model is, and which fields are
+encoded."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ from porism.store.embedded.manifest import Manifest
 
 DEFAULT_LENGTH = 192  # tokens of a post; more cost more and gain little on questions and answers
 PROBE = "Prove that $\\sqrt{2}$ is irrational."
-# In a segment. New vectors are written into the folder that the last commit does not name, so that a killed run leaves those before whole.
+# In a segment. New vectors are written into the folder that the last commit does not name, so that a killed run leaves
+# those before whole.
 FOLDERS = ("encoded", "encoded-2")
 DEFAULT_FIELDS: tuple[EncodedField, ...] = FIELDS
 Vectors = npt.NDArray[np.float32]
@@ -59,7 +61,8 @@ class EncoderEntry:
 
 
 class IndexEncoder:
-    """The encoder of an index, loaded when the first text is encoded. A model with another digest is refused. Safe for concurrent use."""
+    """The encoder of an index, loaded when the first text is encoded. A model with another digest is refused. Safe for
+    concurrent use."""
 
     def __init__(self, entry: EncoderEntry, place: str | Path | None = None) -> None:
         """`place` is where the model is now, if not where it was when the index was made."""

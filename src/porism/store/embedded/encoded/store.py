@@ -1,4 +1,5 @@
-"""Read vectors of posts: those of given posts, and the posts whose vectors are nearest to that of a query, exactly or by a graph (HNSW)."""
+"""Read vectors of posts: those of given posts, and the posts whose vectors are nearest to that of a query, exactly or
+by a graph (HNSW)."""
 
 from __future__ import annotations
 
@@ -46,7 +47,8 @@ class NearRows(NamedTuple):
 
 
 def search_rows(matrix: Halves, query: Values, k: int, graph: Nearest | None) -> NearRows:
-    """Return about the k nearest vectors by a graph, with their exact similarities; without a graph exactly the k nearest."""
+    """Return about the k nearest vectors by a graph, with their exact similarities; without a graph exactly the k
+    nearest."""
     if graph is None:
         return exact_search(matrix, query, k)
     rows = graph.rows(query, k)
@@ -71,7 +73,8 @@ def write_nearest(folder: Path, field: str, matrix: Halves) -> None:
 
 
 def build_graph(matrix: Halves) -> Any:
-    """Return a graph over the rows of a matrix. One thread inserts them, so that the same vectors give the same graph."""
+    """Return a graph over the rows of a matrix. One thread inserts them, so that the same vectors give the same
+    graph."""
     graph = library("usearch.index").Index(
         ndim=matrix.shape[1],
         metric="cos",
@@ -137,7 +140,8 @@ class FieldVectors:
 
 
 class EncodedPosts:
-    """The vectors of the posts of an index, over all its segments. A post that a later segment has replaced is read there."""
+    """The vectors of the posts of an index, over all its segments. A post that a later segment has replaced is read
+    there."""
 
     def __init__(self, segments: Sequence[Mapping[str, FieldVectors]], encoder: IndexEncoder) -> None:
         self._segments = segments
@@ -161,7 +165,8 @@ class EncodedPosts:
         return values
 
     def search(self, field: str, query: Values, k: int) -> Hits:
-        """Return the k posts of a field with the largest similarity, best first; posts that were replaced or deleted may be among them."""
+        """Return the k posts of a field with the largest similarity, best first; posts that were replaced or deleted
+        may be among them."""
         found = [segment[field].search(query, k) for segment in self._segments if field in segment]
         ids = np.concatenate([one.numbers for one in found]) if found else np.empty(0, np.int64)
         scores = np.concatenate([one.scores for one in found]) if found else np.empty(0)

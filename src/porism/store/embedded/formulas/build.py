@@ -1,4 +1,5 @@
-"""Build the formula index: blocks of formulas as columns, posting lists over distinct formulas, and their trees and paths."""
+"""Build the formula index: blocks of formulas as columns, posting lists over distinct formulas, and their trees and
+paths."""
 
 from __future__ import annotations
 
@@ -47,8 +48,9 @@ from porism.store.embedded.workers import LocalRows, open_in_worker, rows_of_cod
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Formulas as columns. A label is its position in `labels`. `terms` are the rows of each family, `keys` and `key_counts` say how many
-    path groups have each path key, and `encoded` has the term codes of the expressions, for the index of posts."""
+    """Formulas as columns. A label is its position in `labels`. `terms` are the rows of each family, `keys` and
+    `key_counts` say how many path groups have each path key, and `encoded` has the term codes of the expressions, for
+    the index of posts."""
 
     columns: dict[str, npt.NDArray[Any]]
     labels: list[str]
@@ -147,8 +149,9 @@ def build_formula_index(
     codes: Path | None = None,
     part: FormulaPart | None = None,
 ) -> Manifest:
-    """Index all distinct formulas of a collection, or a part of them, into a new directory. `progress` is called with the number of
-    formulas of each block. The term codes of the expressions are written to the folder `codes`, for the index of posts."""
+    """Index all distinct formulas of a collection, or a part of them, into a new directory. `progress` is called with
+    the number of formulas of each block. The term codes of the expressions are written to the folder `codes`, for the
+    index of posts."""
     if part is None:
         part = FormulaPart(np.fromiter(collection.returnable_visuals(), np.int64), 1)
     with atomic_directory(directory) as work, workers(worth(jobs, len(part.visuals) < SMALL)) as pool:
@@ -172,14 +175,16 @@ def build_formula_index(
 
 
 class FormulaPart(NamedTuple):
-    """A part of the formulas of a collection: visual ids in ascending order, and the first of the expressions that no other part has."""
+    """A part of the formulas of a collection: visual ids in ascending order, and the first of the expressions that no
+    other part has."""
 
     visuals: Ids
     first_expression: int
 
 
 class _TermsWriter(OpenFiles):
-    """Write the term index of the formulas: rows to a temporary folder, then posting lists. Use it in a `with` statement, then `finish`."""
+    """Write the term index of the formulas: rows to a temporary folder, then posting lists. Use it in a `with`
+    statement, then `finish`."""
 
     def __init__(self, work: Path) -> None:
         super().__init__()

@@ -1,8 +1,9 @@
-"""The terms of every expression (distinct LaTeX), computed once and looked up by expression id wherever a post contains it.
+"""The terms of every expression (distinct LaTeX), computed once and looked up by expression id wherever a post contains
+it.
 
-Two tables. `forms` stays in the index: for each expression the hash of its canonical form, whatever its variables are called, and the codes of
-its sub-expressions, by which snippets find the formulas that match. The other codes are needed only until the posts are written. Codes are
-ids of the formula index's dictionaries."""
+Two tables. `forms` stays in the index: for each expression the hash of its canonical form, whatever its variables are
+called, and the codes of its sub-expressions, by which snippets find the formulas that match. The other codes are needed
+only until the posts are written. Codes are ids of the formula index's dictionaries."""
 
 from __future__ import annotations
 
@@ -29,8 +30,9 @@ Mask = npt.NDArray[np.bool_]
 
 
 class LocalTerms(NamedTuple):
-    """The terms of some formulas in one family: how many each formula has, their codes, and by code the hash of each distinct term and
-    whether posts are indexed by it (the formula index has all terms). Terms of posts have the lower codes."""
+    """The terms of some formulas in one family: how many each formula has, their codes, and by code the hash of each
+    distinct term and whether posts are indexed by it (the formula index has all terms). Terms of posts have the lower
+    codes."""
 
     sizes: Ints
     codes: Codes
@@ -52,7 +54,8 @@ def _tuples(layouts: LayoutTable) -> LocalTerms:
 
 
 def _paths(table: OperatorTable) -> LocalTerms:
-    # Equal numbers are equal terms: only distinct ones are hashed. No number of a path has 64 bits, and no code of a hash is 0.
+    # Equal numbers are equal terms: only distinct ones are hashed. No number of a path has 64 bits, and no code of a
+    # hash is 0.
     codes, distinct = local_codes(table.paths.numbers + np.uint64(1))
     rows = (distinct - np.uint64(1)).astype(">u8").view(np.uint8).reshape(-1, 8)
     hashes = hash_hexadecimal(rows)
@@ -127,7 +130,8 @@ def _indexed_codes(terms: LocalTerms) -> CodeLists:
 
 
 class ExtraFormulas(NamedTuple):
-    """Expressions that are not indexed as formulas but occur in posts: their codes, and the hashes of the codes by family."""
+    """Expressions that are not indexed as formulas but occur in posts: their codes, and the hashes of the codes by
+    family."""
 
     encoded: EncodedFormulas
     hashes: dict[str, Hashes]
@@ -168,7 +172,8 @@ class CodesWriter:
 
 def _append_forms(columns: ColumnWriter, items: Mapping[str, Any], first: int) -> None:
     """Append forms and sub-expressions in the order of expression ids, from the first id on."""
-    # An expression is an item once for each of its visual ids, of which official formulas may have several: take it once.
+    # An expression is an item once for each of its visual ids, of which official formulas may have several: take it
+    # once.
     expressions, order = np.unique(items["expression"], return_index=True)
     columns.append("first", [first])
     own = expressions >= first
@@ -206,7 +211,8 @@ class ExpressionParts:
 
 
 class KnownCodes(Protocol):
-    """Terms of expressions that are looked up by their ids. Codes are positions in `hashes`; `ends` says where those of an item end."""
+    """Terms of expressions that are looked up by their ids. Codes are positions in `hashes`; `ends` says where those of
+    an item end."""
 
     ends: Mapping[str, Ints]
     codes: Mapping[str, Codes]
@@ -284,7 +290,8 @@ class CodesExcerpt:
         self.hashes = hashes
 
     def opened(self) -> CodesExcerpt:
-        """Return the excerpt as a worker reads it: not writable, as mapped arrays are, so that loops are compiled once for both."""
+        """Return the excerpt as a worker reads it: not writable, as mapped arrays are, so that loops are compiled once
+        for both."""
         for arrays in (self.ends, self.codes):
             for array in arrays.values():
                 array.setflags(write=False)
@@ -314,6 +321,7 @@ def encode_expressions(content: Content, expressions: Sequence[int]) -> ExtraFor
     packed = [found[number].trees for number in expressions]
     table = operator_table([unpack_operators(trees, with_places=False) for trees in packed])
     terms = local_terms(layout_table(packed), table)
-    # Only terms by which posts are indexed, which have the lower codes: these expressions are no documents of the formula index.
+    # Only terms by which posts are indexed, which have the lower codes: these expressions are no documents of the
+    # formula index.
     hashes = {family: found.hashes[found.indexed] for family, found in terms.items()}
     return ExtraFormulas(encode(expressions, table, terms), hashes)

@@ -90,8 +90,8 @@ def write_tokens(
     trees: Any, first: int, end: int, texts: Any, ranks: Any, scratch: Any, paths: Any, lengths: Any, last: Any, data: Any,
     ends: Any, sizes: Any,
 ) -> int:  # fmt: skip
-    """Write the tokens of trees, without the first and the last of each. Fill in where each token ends, and how many each tree has; return
-    how many all have. `last` is -1 everywhere, before and after."""
+    """Write the tokens of trees, without the first and the last of each. Fill in where each token ends, and how many
+    each tree has; return how many all have. `last` is -1 everywhere, before and after."""
     count = 0
     for tree in range(first, end):
         before = count
@@ -177,7 +177,8 @@ def _write_duplicates(
     labels: Any, root: int, nodes: int, texts: Any, visited: Any, paths: Any, lengths: Any, last: Any, data: Any, ends: Any,
     count: int,
 ) -> int:  # fmt: skip
-    """Write the tokens of labels that occur again, nodes in post-order: each occurrence is paired with the one before it."""
+    """Write the tokens of labels that occur again, nodes in post-order: each occurrence is paired with the one before
+    it."""
     for place in range(nodes - 1, -1, -1):
         own = visited[place]
         label = labels[root + own]

@@ -1,6 +1,7 @@
 """The layout trees of many packed formulas at once: their tuples as hashes, and their nodes in reading order.
 
-This is `mathtuples` and `flat_layout` over arrays. No node and no token becomes a Python object, which is ten times as fast."""
+This is `mathtuples` and `flat_layout` over arrays. No node and no token becomes a Python object, which is ten times as
+fast."""
 
 from __future__ import annotations
 
@@ -39,8 +40,8 @@ _TUPLE_RANKS, _READING_RANKS = _ranks(CHILD_ORDER), _ranks(READING_ORDER)
 
 
 class LayoutTable(NamedTuple):
-    """The layout trees of some formulas: how many tuples each has, and the hashes of all tuples; where the nodes of each formula end, and
-    label (its position in `labels`) and edge of each node in reading order."""
+    """The layout trees of some formulas: how many tuples each has, and the hashes of all tuples; where the nodes of
+    each formula end, and label (its position in `labels`) and edge of each node in reading order."""
 
     sizes: Ints
     hashes: Hashes
@@ -51,8 +52,8 @@ class LayoutTable(NamedTuple):
 
 
 class _LabelTexts(NamedTuple):
-    """What tokens need to know of each label: how it is written, the number of that text, its wildcard, and whether it is an anchor.
-    A text is a part of `texts`."""
+    """What tokens need to know of each label: how it is written, the number of that text, its wildcard, and whether it
+    is an anchor. A text is a part of `texts`."""
 
     texts: Bytes
     written_at: Ints
@@ -62,8 +63,8 @@ class _LabelTexts(NamedTuple):
 
 
 class _Trees(NamedTuple):
-    """Trees as arrays: where the nodes of each start, and for each node its label, its number of children, the size of its sub-tree and
-    where its edges start."""
+    """Trees as arrays: where the nodes of each start, and for each node its label, its number of children, the size of
+    its sub-tree and where its edges start."""
 
     starts: Ints
     labels: Ints
@@ -173,7 +174,8 @@ def _enclosed(sizes: Ints, hashes: Hashes) -> Hashes:
 
 
 def _reading_order(trees: _Trees, labels: list[str]) -> tuple[Ints, list[str], npt.NDArray[np.uint32], Bytes]:
-    """Return where the nodes of each tree end, the labels in order of first appearance, and label and edge of each node."""
+    """Return where the nodes of each tree end, the labels in order of first appearance, and label and edge of each
+    node."""
     kept = np.minimum(np.diff(trees.starts), MAX_NODES)
     ends = np.cumsum(kept)
     found, edges = np.empty(ends[-1], np.uint64), np.empty(ends[-1], np.uint8)
@@ -185,7 +187,8 @@ def _reading_order(trees: _Trees, labels: list[str]) -> tuple[Ints, list[str], n
 
 @compiled
 def _fill_sizes(starts: Any, widths: Any, sizes: Any) -> bool:
-    """Fill in the number of nodes below each node and itself. Return whether the numbers of children are those of trees."""
+    """Fill in the number of nodes below each node and itself. Return whether the numbers of children are those of
+    trees."""
     for tree in range(len(starts) - 1):
         end = starts[tree + 1]
         for node in range(end - 1, starts[tree] - 1, -1):

@@ -53,7 +53,8 @@ def expand_trees(data: bytes) -> bytes:
 KIND = "formulas"
 STATISTICS = "statistics.json"
 KEY_TYPES = {"key": "<u4", "key_count": "<u4"}
-# Columns and their types. Columns named *_at have one value for each formula: where its values end in the columns of the same prefix.
+# Columns and their types. Columns named *_at have one value for each formula: where its values end in the columns of
+# the same prefix.
 TYPES = {
     "visual": "<i8", "expression": "<i8", "leaves": "<i2", "latex_at": "<i8", "latex": "u1", "trees_at": "<i8",
     "trees": "u1", "layout_at": "<i8", "layout_label": "<i4", "layout_edge": "u1", "operator_at": "<i8",
@@ -73,8 +74,8 @@ class LabelCounts(NamedTuple):
 
 
 class DeletedFormulas(NamedTuple):
-    """Formulas that are deleted from an index: their rows in ascending order, how many of them contain each term (by family) and each label,
-    and their path groups by key."""
+    """Formulas that are deleted from an index: their rows in ascending order, how many of them contain each term (by
+    family) and each label, and their path groups by key."""
 
     rows: Ints
     terms: Mapping[str, DeletedTerms]
@@ -83,7 +84,8 @@ class DeletedFormulas(NamedTuple):
 
 
 class EmbeddedFormulas:
-    """An opened formula index. Deleted formulas count in no statistics and are found by no search. Their rows remain."""
+    """An opened formula index. Deleted formulas count in no statistics and are found by no search. Their rows
+    remain."""
 
     def __init__(self, directory: Path, manifest: Manifest, deleted: DeletedFormulas | None = None) -> None:
         self.directory = directory
@@ -116,7 +118,8 @@ class EmbeddedFormulas:
 
     @classmethod
     def open(cls, directory: str | Path, *, collection: str | None = None) -> EmbeddedFormulas:
-        """Open an index that `build_formula_index` made, if `collection` is given only that of the collection with this digest."""
+        """Open an index that `build_formula_index` made, if `collection` is given only that of the collection with this
+        digest."""
         place = Path(directory)
         return cls(place, read_manifest(place, KIND, collection=collection))
 

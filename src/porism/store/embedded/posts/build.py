@@ -1,4 +1,5 @@
-"""Build the index of posts: worker processes make blocks of threads, this process appends their rows and attributes, then posting lists."""
+"""Build the index of posts: worker processes make blocks of threads, this process appends their rows and attributes,
+then posting lists."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ Ints = npt.NDArray[np.int64]
 
 
 class Task(NamedTuple):
-    """A task of a worker: questions of a collection. `codes` are the terms of its formulas; `learn` requests the occurrences that concepts
-    are learned from."""
+    """A task of a worker: questions of a collection. `codes` are the terms of its formulas; `learn` requests the
+    occurrences that concepts are learned from."""
 
     collection: Callable[[], Collection]
     codes: Callable[[], KnownCodes]
@@ -146,9 +147,11 @@ SMALL = 1_000  # fewer threads are read in one process, before others would have
 
 
 class PostsWriter(OpenFiles):
-    """Write the records of threads and the attributes of posts into a directory; use it in a `with` statement, then call `finish`.
+    """Write the records of threads and the attributes of posts into a directory; use it in a `with` statement, then
+    call `finish`.
 
-    The folder `rows` gets the same rows by family, which posting lists and vectors are made from. No reader of the index needs it."""
+    The folder `rows` gets the same rows by family, which posting lists and vectors are made from. No reader of the
+    index needs it."""
 
     def __init__(self, directory: Path, rows: Path) -> None:
         super().__init__()
@@ -202,7 +205,8 @@ def write_posts(
 ) -> int:
     """Write the threads of these questions (default: all) in the order of their ids; return the number of posts.
 
-    `codes` and `forms` hold the terms of the formulas. The rows of each family are written to the folder `rows`. What concepts are learned from is written to `occurrences`, if given.
+    `codes` and `forms` hold the terms of the formulas. The rows of each family are written to the folder `rows`. What
+    concepts are learned from is written to `occurrences`, if given.
     """
     if questions is None:
         questions = np.fromiter(collection.question_ids(), np.int64)

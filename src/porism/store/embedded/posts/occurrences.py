@@ -1,4 +1,5 @@
-"""Occurrences of terms in the posts of threads, collected per field and folded into rows of counts. Loops are compiled."""
+"""Occurrences of terms in the posts of threads, collected per field and folded into rows of counts. Loops are
+compiled."""
 
 from __future__ import annotations
 
@@ -21,7 +22,8 @@ from porism.store.embedded.workers import LocalRows, Vocabulary
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
 FIELD_NUMBER = {field: number for number, field in enumerate(FIELDS)}
-# Families whose texts are kept: terms that are shown to people, and visual ids, by which the formulas of a post are found.
+# Families whose texts are kept: terms that are shown to people, and visual ids, by which the formulas of a post are
+# found.
 NAMED_FAMILIES = ("words", TAG_FAMILY, VISUAL_FAMILY)
 
 
@@ -110,7 +112,8 @@ class Occurrences:
 
 
 class _CodeSource(NamedTuple):
-    """Codes of expressions: the item of each (MISSING: not here), where the codes of an item end, the codes, and the hashes of the codes."""
+    """Codes of expressions: the item of each (MISSING: not here), where the codes of an item end, the codes, and the
+    hashes of the codes."""
 
     items: Ints
     ends: Ints
@@ -132,7 +135,8 @@ def _extra_source(items: Ints, extra: ExtraFormulas, family: str) -> _CodeSource
 
 @compiled
 def _expand(items: Any, rows: Any, fields: Any, ends: Any, codes: Any) -> Any:
-    """Return row, field and code of each term of each formula. Formulas with a negative item belong to another source."""
+    """Return row, field and code of each term of each formula. Formulas with a negative item belong to another
+    source."""
     size = 0
     for at in range(len(items)):
         item = items[at]
@@ -150,7 +154,8 @@ def _expand(items: Any, rows: Any, fields: Any, ends: Any, codes: Any) -> Any:
 
 
 def _distinct(codes: Codes) -> tuple[Ints, Ints]:
-    """Return the distinct codes in ascending order, and the position of each code among them. Faster than sorting all codes."""
+    """Return the distinct codes in ascending order, and the position of each code among them. Faster than sorting all
+    codes."""
     found = local_codes(codes.astype(np.uint64) + np.uint64(1))  # no key is 0
     order = np.argsort(found.hashes)
     ranks = np.empty(len(order), np.int64)

@@ -34,14 +34,16 @@ FILTERS_KEPT = 16
 
 
 class DeletedThreads(NamedTuple):
-    """Threads that are deleted from an index of posts: their rows in ascending order, and how many of them contain each term, by family."""
+    """Threads that are deleted from an index of posts: their rows in ascending order, and how many of them contain each
+    term, by family."""
 
     rows: Ints
     terms: Mapping[str, DeletedTerms]
 
 
 class EmbeddedPosts:
-    """An opened index of posts. `terms` is its TermIndex; the object itself is its DocumentStore. Safe for concurrent use.
+    """An opened index of posts. `terms` is its TermIndex; the object itself is its DocumentStore. Safe for concurrent
+    use.
 
     Deleted threads count in no statistics and are found by no search. Their rows remain."""
 

@@ -18,7 +18,8 @@ Labels = npt.NDArray[np.int32]
 
 
 class _FormulaPart(NamedTuple):
-    """Formulas of one segment within a batch: their positions in the batch, the formulas, and the labels of the index by local label."""
+    """Formulas of one segment within a batch: their positions in the batch, the formulas, and the labels of the index
+    by local label."""
 
     positions: Ints
     formulas: Formulas
@@ -70,7 +71,8 @@ class SegmentedFormulas:
         return inverse_frequency(groups, self._path_groups)
 
     def fetch(self, rows: Ints, records: Any = None) -> Formulas:
-        """Return formulas in one batch. Their symbols and paths are copied where they are not all in the first segment."""
+        """Return formulas in one batch. Their symbols and paths are copied where they are not all in the first
+        segment."""
         parts = []
         for number, positions, own in self._rows.split(rows):
             if not number and len(own) == len(rows):
@@ -122,7 +124,8 @@ class SegmentedFormulas:
         return np.where(held[at] == visual_ids, at, UNKNOWN)
 
     def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
-        """Return the codes of the sub-expressions of expressions. An expression is in the last segment that starts at or before its id."""
+        """Return the codes of the sub-expressions of expressions. An expression is in the last segment that starts at
+        or before its id."""
         found = []
         for expression in expressions:
             number = max(at for at, one in enumerate(self._segments) if one.first_expression <= max(expression, 1))

@@ -1,8 +1,8 @@
 """Merge segments: the last segments of an index become one, or all of them a single first segment.
 
-Merging reads without the lock of the writer and takes it only to commit, so that updates go on meanwhile. What was deleted in the meantime is
-deleted from the result. A merge of all segments writes the collection into one file and learns vectors, concepts and vocabulary anew: it
-equals a build from scratch."""
+Merging reads without the lock of the writer and takes it only to commit, so that updates go on meanwhile. What was
+deleted in the meantime is deleted from the result. A merge of all segments writes the collection into one file and
+learns vectors, concepts and vocabulary anew: it equals a build from scratch."""
 
 from __future__ import annotations
 
@@ -45,7 +45,8 @@ GROWTH = 2  # a segment is merged with the later ones when they have more than 1
 
 
 def merge_start(sizes: Sequence[int], parts: int) -> int | None:
-    """Return the first segment to merge with all later ones, given the number of threads of each; None if no merge is due.
+    """Return the first segment to merge with all later ones, given the number of threads of each; None if no merge is
+    due.
 
     The first segment, which is large, is merged only by request. Each thread is merged about log2(n) times."""
     if len(sizes) < MOST_SEGMENTS and parts < MOST_PARTS:
@@ -60,7 +61,8 @@ def merge_start(sizes: Sequence[int], parts: int) -> int | None:
 
 
 class _Snapshot(NamedTuple):
-    """What a merge starts from: the manifest, the segments that are merged, and the parts of the collection that are."""
+    """What a merge starts from: the manifest, the segments that are merged, and the parts of the collection that
+    are."""
 
     manifest: Manifest
     start: int
@@ -134,7 +136,8 @@ def _write(index: Path, work: Path, snapshot: _Snapshot, collection: Collection,
 
 
 def _commit(index: Path, work: Path, snapshot: _Snapshot) -> bool:
-    """Put the merged segment in place of those it was made from. Return False if another merge, or other vectors, were faster."""
+    """Put the merged segment in place of those it was made from. Return False if another merge, or other vectors, were
+    faster."""
     with only_writer(index, wait=math.inf):
         manifest = read_manifest(index, SEARCH)
         entries, count = manifest.segments, len(snapshot.segments)
@@ -163,7 +166,8 @@ def _merged_entry(
     present: Collection,
     generation: int,
 ) -> list[SegmentEntry]:
-    """Return the entry of the merged segment, if it has any threads or formulas. What was deleted since the merge began is deleted from it."""
+    """Return the entry of the merged segment, if it has any threads or formulas. What was deleted since the merge began
+    is deleted from it."""
     if not snapshot.segments[snapshot.start :]:
         return []
     threads: list[int] = []

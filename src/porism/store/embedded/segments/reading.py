@@ -30,7 +30,8 @@ class _Part(NamedTuple):
 
 
 class SegmentedPosts:
-    """The posts of several segments. `terms` is their TermIndex; the object itself is their DocumentStore. Safe for concurrent use."""
+    """The posts of several segments. `terms` is their TermIndex; the object itself is their DocumentStore. Safe for
+    concurrent use."""
 
     def __init__(self, segments: Sequence[EmbeddedPosts]) -> None:
         self._segments = segments
@@ -55,7 +56,8 @@ class SegmentedPosts:
         return sum(segment.size("answer") for segment in self._segments)
 
     def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = (), lookup: Any = None) -> Threads:
-        """Return threads in one batch. Their entries are copied, with the codes of the index, where they are not all in the first segment."""
+        """Return threads in one batch. Their entries are copied, with the codes of the index, where they are not all in
+        the first segment."""
         parts = [
             _Part(number, positions, self._segments[number].fetch(rows, families, vectors, lookup))
             for number, positions, rows in self._threads.split(threads)
@@ -83,8 +85,8 @@ class SegmentedPosts:
         )
 
     def _vectors(self, family: str, parts: Sequence[_Part]) -> npt.NDArray[Any]:
-        """Return the vectors of threads. A segment that was committed while another basis was learned may have vectors of another length
-        for a moment, until it is merged: they count as zero."""
+        """Return the vectors of threads. A segment that was committed while another basis was learned may have vectors
+        of another length for a moment, until it is merged: they count as zero."""
         wanted = self.vectors[family].dimensions
         found = [part.threads.vectors[family] for part in parts]
         known = [own if own.shape[1] == wanted else np.zeros((len(own), wanted), own.dtype) for own in found]

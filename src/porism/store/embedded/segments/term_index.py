@@ -1,5 +1,5 @@
-"""`TermIndex` over several segments. Statistics are summed over the segments, and each segment scores with the sums, so that scores equal
-those of a single segment."""
+"""`TermIndex` over several segments. Statistics are summed over the segments, and each segment scores with the sums, so
+that scores equal those of a single segment."""
 
 from __future__ import annotations
 
@@ -83,7 +83,8 @@ class FamilyCodes:
         return np.concatenate([self._dictionaries[0].by_id(), *own])
 
     def mapping(self, segment: int) -> npt.NDArray[np.uint32] | None:
-        """Return the codes in the index of all codes of a segment; None for the first segment, where they are the same."""
+        """Return the codes in the index of all codes of a segment; None for the first segment, where they are the
+        same."""
         return self._later[segment - 1].codes if segment else None
 
     def to_index(self, segment: int, codes: Ints) -> Ints:
@@ -113,7 +114,8 @@ DELETED = -1
 
 
 class SegmentRows(NamedTuple):
-    """Some requested rows that are in one segment: the segment, their positions in the request, and their rows in the segment."""
+    """Some requested rows that are in one segment: the segment, their positions in the request, and their rows in the
+    segment."""
 
     segment: int
     positions: Ints

@@ -1,7 +1,8 @@
 """Change an index: put and delete posts, then commit. Each commit adds one small segment; what is there stays as it is.
 
-The manifest of the index is the commit point. It names the segments, their deletions and the collection, and is replaced atomically, so a
-reader sees all of a commit or nothing of it. What a writer that died has left is removed by the next one."""
+The manifest of the index is the commit point. It names the segments, their deletions and the collection, and is
+replaced atomically, so a reader sees all of a commit or nothing of it. What a writer that died has left is removed by
+the next one."""
 
 from __future__ import annotations
 
@@ -66,7 +67,8 @@ def write_later_segment(
     links: bool,
     first: EmbeddedPosts,
 ) -> None:
-    """Write the segment of these threads and formulas of a collection. Their vectors are projected on the basis of the first segment."""
+    """Write the segment of these threads and formulas of a collection. Their vectors are projected on the basis of the
+    first segment."""
     temporary = directory / "passing"
     build_formula_index(collection, directory / "formulas", codes=temporary / "codes", part=part)
     posts = directory / "posts"
@@ -104,7 +106,8 @@ class IndexWriter(PendingChanges):
     """
 
     def __init__(self, index: str | Path, source: str = "update", *, wait: float = 0.0) -> None:
-        """Open an index to change it. New posts name `source` as their origin. `wait`: seconds to wait for another writer."""
+        """Open an index to change it. New posts name `source` as their origin. `wait`: seconds to wait for another
+        writer."""
         super().__init__()
         self.index = Path(index)
         self._wait = wait
@@ -138,7 +141,8 @@ class IndexWriter(PendingChanges):
     def commit(self, position: LogPosition | None = None) -> Delta:
         """Make the changes visible to readers that open the index from now on; return what changed.
 
-        `position` is the last record of a change log that the changes come from. It is stored with them, so that no record is applied twice."""
+        `position` is the last record of a change log that the changes come from. It is stored with them, so that no
+        record is applied twice."""
         changes, self.changes = self.changes, Changes()
         manifest = self._manifest if position is None else self._manifest.at_position(position)
         with open_collection_of(self.index, manifest) as collection:
@@ -218,7 +222,8 @@ def commit(index: Path, before: Manifest, collection: Collection, entries: Seque
 
 
 def _files(index: Path, before: Manifest, entries: Iterable[SegmentEntry]) -> dict[str, FileChecksum]:
-    """Return all files of segments with their checksums. Those of the parts of the collection are in its own manifest."""
+    """Return all files of segments with their checksums. Those of the parts of the collection are in its own
+    manifest."""
     files: dict[str, FileChecksum] = {}
     for entry in entries:
         prefix = "" if entry.name == "." else f"{entry.name}/"
@@ -255,7 +260,8 @@ def new_folder(index: Path, manifest: Manifest) -> str:
 
 
 def used_names(index: Path, manifest: Manifest) -> set[str]:
-    """Return the files and folders of `segments` that a manifest uses: segments, deletions and parts of the collection."""
+    """Return the files and folders of `segments` that a manifest uses: segments, deletions and parts of the
+    collection."""
     names = {entry.name for entry in manifest.segments} | {entry.deletions for entry in manifest.segments}
     home = (index / str(manifest.options["collection"])).resolve()
     root = (index / FOLDER).resolve()
@@ -295,7 +301,8 @@ def _is_alive(name: str) -> bool:
 
 
 def sync(folder: Path) -> None:
-    """Wait until a file, or a folder with all its files, is on disk. The file system groups what is written at the same time."""
+    """Wait until a file, or a folder with all its files, is on disk. The file system groups what is written at the same
+    time."""
     with ThreadPoolExecutor(SYNC_THREADS) as threads:
         list(threads.map(_sync_one, (folder, *folder.rglob("*"))))
 

@@ -16,7 +16,8 @@ from porism.files import disk_error
 
 SUFFIX = ".bin"
 SMALL_FILE = 1 << 16  # bytes
-# numpy reads the header of a file with Python's parser, which in Python 3.11 fails when two threads use it at the same time.
+# numpy reads the header of a file with Python's parser, which in Python 3.11 fails when two threads use it at the same
+# time.
 HEADERS = Lock()
 
 
@@ -36,7 +37,8 @@ class OpenFiles:
 
 
 class ColumnWriter:
-    """Append arrays to named columns, one file each. Columns that exist already are continued. Use it in a `with` statement."""
+    """Append arrays to named columns, one file each. Columns that exist already are continued. Use it in a `with`
+    statement."""
 
     def __init__(self, directory: Path, types: Mapping[str, str]) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -67,7 +69,8 @@ class ColumnWriter:
 
 
 class ArrayWriter:
-    """Append rows to a `.npy` file, which is complete once it is closed. Nothing stays in memory. Use it in a `with` statement."""
+    """Append rows to a `.npy` file, which is complete once it is closed. Nothing stays in memory. Use it in a `with`
+    statement."""
 
     def __init__(self, path: Path, dtype: str, width: int | None = None) -> None:
         self._path = path
@@ -129,7 +132,8 @@ def map_file(path: Path, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def _is_small(path: Path) -> bool:
-    """Whether a file is read at once. A mapped file keeps a descriptor open, and an index in segments has hundreds of files."""
+    """Whether a file is read at once. A mapped file keeps a descriptor open, and an index in segments has hundreds of
+    files."""
     return path.stat().st_size <= SMALL_FILE
 
 

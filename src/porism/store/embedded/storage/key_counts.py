@@ -22,8 +22,8 @@ class CountedKeys(NamedTuple):
 class KeyCounter:
     """A counter of integer keys that takes 16 bytes a key.
 
-    New keys are buffered until there are as many of them as counted ones and then merged, so that each key is moved a few times only. At its
-    peak the counter holds three times its keys."""
+    New keys are buffered until there are as many of them as counted ones and then merged, so that each key is moved a
+    few times only. At its peak the counter holds three times its keys."""
 
     def __init__(self, dtype: str) -> None:
         self._counted = CountedKeys(np.empty(0, dtype), np.empty(0, np.int64))

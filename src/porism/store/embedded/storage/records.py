@@ -1,10 +1,12 @@
-"""Records: the rows of all posts of a thread, in all families, one after another in a file, so that a candidate is one read.
+"""Records: the rows of all posts of a thread, in all families, one after another in a file, so that a candidate is one
+read.
 
-A record starts with two integers for each family: the size of its section in bytes, and its number of entries. The sections follow. A section
-has for each post the number of its groups, then the groups. The entries of a group have one field and codes of one width, and either a count
-of 1 each or counts of their own. A group is: entries << 6 | field << 2 | wide << 1 | counted; the counts, a byte each; and the codes, 2 bytes
-each, or 4 if they are wide. Codes are given in the order of first appearance, so that frequent terms are not wide. That takes about 2.3 bytes
-an entry instead of the 5 of arrays, and is decoded without branches. Integers are those of `porism.store.embedded.storage.rows`. Compiled."""
+A record starts with two integers for each family: the size of its section in bytes, and its number of entries. The
+sections follow. A section has for each post the number of its groups, then the groups. The entries of a group have one
+field and codes of one width, and either a count of 1 each or counts of their own. A group is: entries << 6 | field << 2
+| wide << 1 | counted; the counts, a byte each; and the codes, 2 bytes each, or 4 if they are wide. Codes are given in
+the order of first appearance, so that frequent terms are not wide. That takes about 2.3 bytes an entry instead of the 5
+of arrays, and is decoded without branches. Integers are those of `porism.store.embedded.storage.rows`. Compiled."""
 
 from __future__ import annotations
 
@@ -52,14 +54,16 @@ class Records(NamedTuple):
 
 @compiled
 def _kind(code: Any, cell: Any) -> Any:
-    """Return the kind of group that an entry belongs to: field, width of the code, and whether it has a count of its own."""
+    """Return the kind of group that an entry belongs to: field, width of the code, and whether it has a count of its
+    own."""
     wide, counted = code >= NARROW_CODES, (cell & MOST_COUNT) > 1
     return (np.int64(cell >> FIELD_SHIFT) << 2) | (2 if wide else 0) | (1 if counted else 0)
 
 
 @compiled
 def _put_post(codes: Any, cells: Any, sizes: Any, counts_at: Any, codes_at: Any, out: Any, at: int) -> int:
-    """Write the groups of one post; return the position after them. `sizes`, `counts_at` and `codes_at` are by kind, and overwritten."""
+    """Write the groups of one post; return the position after them. `sizes`, `counts_at` and `codes_at` are by kind,
+    and overwritten."""
     sizes[:] = 0
     for entry in range(len(codes)):
         sizes[_kind(codes[entry], cells[entry])] += 1
@@ -89,8 +93,8 @@ def _put_post(codes: Any, cells: Any, sizes: Any, counts_at: Any, codes_at: Any,
 
 @compiled
 def _put_sections(codes: Any, cells: Any, threads: Any, posts: Any, out: Any, ends: Any) -> None:
-    """Write the section of each thread. Post p has the entries from posts[p] to posts[p + 1], thread t the posts from threads[t] to
-    threads[t + 1]."""
+    """Write the section of each thread. Post p has the entries from posts[p] to posts[p + 1], thread t the posts from
+    threads[t] to threads[t + 1]."""
     sizes, counts_at, codes_at = (np.zeros(KINDS, np.int64), np.zeros(KINDS, np.int64), np.zeros(KINDS, np.int64))
     at = 0
     for thread in range(len(threads) - 1):
@@ -101,7 +105,8 @@ def _put_sections(codes: Any, cells: Any, threads: Any, posts: Any, out: Any, en
 
 
 def _sections(rows: RowBlock, threads: Ints) -> _Sections:
-    """Return the sections of the rows of one family; `threads` says where the posts of each thread start, and where the last ones end."""
+    """Return the sections of the rows of one family; `threads` says where the posts of each thread start, and where the
+    last ones end."""
     posts = np.concatenate(([0], np.cumsum(rows.sizes)))
     groups = min(len(rows.codes), KINDS * len(rows.sizes))
     longest = LONGEST_ENTRY * len(rows.codes) + LONGEST_INTEGER * (len(rows.sizes) + groups)
@@ -160,7 +165,8 @@ class RecordsWriter(OpenFiles):
 
 @compiled
 def _find_sections(data: Any, starts: Any, ends: Any, places: Any, entries: Any) -> bool:
-    """Write where the section of each family starts in each record, and its number of entries; return whether the records are intact."""
+    """Write where the section of each family starts in each record, and its number of entries; return whether the
+    records are intact."""
     families = places.shape[1]
     for number in range(len(starts)):
         at = starts[number]
@@ -181,7 +187,8 @@ def _find_sections(data: Any, starts: Any, ends: Any, places: Any, entries: Any)
 
 @compiled
 def _read_codes(data: Any, at: Any, wide: bool, codes: Any) -> None:
-    """Decode codes. Positions are unsigned: numba then has no negative ones to think of, and the loops become instructions over many codes."""
+    """Decode codes. Positions are unsigned: numba then has no negative ones to think of, and the loops become
+    instructions over many codes."""
     if wide:
         for entry in range(len(codes)):
             place = at + np.uint64(entry) * np.uint64(4)
@@ -201,7 +208,8 @@ def _read_codes(data: Any, at: Any, wide: bool, codes: Any) -> None:
 def _read_sections(
     data: Any, places: Any, sizes: Any, size: int, most: int, starts: Any, ends: Any, codes: Any, fields: Any, counts: Any, lengths: Any
 ) -> bool:  # fmt: skip
-    """Decode the section of each thread at `places` (`sizes`: its number of posts) to the positions from `size` up to `most`.
+    """Decode the section of each thread at `places` (`sizes`: its number of posts) to the positions from `size` up to
+    `most`.
 
     Return whether the sections are intact. Damaged bytes never lead outside of the arrays."""
     post = 0
@@ -238,8 +246,8 @@ def _read_sections(
 
 
 def _entry_arrays(size: int) -> tuple[npt.NDArray[np.uint32], Bytes, Bytes]:
-    """Return arrays for the codes, fields and counts of entries, as one piece of memory: many middle-sized pieces would be returned to the system and
-    requested again with every query, which takes longer than decoding."""
+    """Return arrays for the codes, fields and counts of entries, as one piece of memory: many middle-sized pieces would
+    be returned to the system and requested again with every query, which takes longer than decoding."""
     memory = np.empty(max(6 * size, LARGE), np.uint8)
     return memory[: 4 * size].view(np.uint32), memory[4 * size : 5 * size], memory[5 * size : 6 * size]
 
@@ -247,8 +255,9 @@ def _entry_arrays(size: int) -> tuple[npt.NDArray[np.uint32], Bytes, Bytes]:
 def decode_records(
     data: Bytes, starts: Ints, ends: Ints, sizes: Ints, families: Sequence[str], wanted: Sequence[str], fields: int
 ) -> dict[str, TermRows] | None:
-    """Return the entries of the posts of threads in the wanted families, given where the record of each thread starts and ends in the data, which
-    has a byte more; `sizes` are the numbers of posts, `families` those of the records. None if a record is damaged."""
+    """Return the entries of the posts of threads in the wanted families, given where the record of each thread starts
+    and ends in the data, which has a byte more; `sizes` are the numbers of posts, `families` those of the records. None
+    if a record is damaged."""
     shape = (len(starts), len(families))
     places, entries = np.empty(shape, np.int64), np.empty(shape, np.int64)
     if not _find_sections(data, starts, ends, places, entries):

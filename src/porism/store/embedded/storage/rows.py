@@ -1,7 +1,8 @@
-"""Terms of documents on disk. The row of a document is a list of entries: a term code, and a cell that packs a field and a raw count.
+"""Terms of documents on disk. The row of a document is a list of entries: a term code, and a cell that packs a field
+and a raw count.
 
-Rows are the forward index, the counterpart of the posting lists, which are made from them; so are vectors. The files are temporary: an index keeps
-the rows of posts as records (`porism.store.embedded.storage.records`)."""
+Rows are the forward index, the counterpart of the posting lists, which are made from them; so are vectors. The files
+are temporary: an index keeps the rows of posts as records (`porism.store.embedded.storage.records`)."""
 
 from __future__ import annotations
 
@@ -26,8 +27,8 @@ FIELD_MASK = np.uint64((1 << FIELD_BITS) - 1)
 
 
 class RowBlock(NamedTuple):
-    """The rows of some documents, one after another: codes and cells of all entries, the number of entries of each document, and its
-    length in every field."""
+    """The rows of some documents, one after another: codes and cells of all entries, the number of entries of each
+    document, and its length in every field."""
 
     codes: Codes
     cells: Cells
@@ -68,8 +69,8 @@ def fold_rows(rows: Ints, codes: Codes, fields: Ints, documents: int, field_coun
 
 
 def fold_documents(sizes: Ints, codes: Codes, terms: int) -> RowBlock:
-    """Group occurrences in the only field of documents into rows with counts. Each document has some, one document after another. Codes are
-    less than `terms`."""
+    """Group occurrences in the only field of documents into rows with counts. Each document has some, one document
+    after another. Codes are less than `terms`."""
     keys = np.empty(len(codes), np.uint64)
     _sort_documents(sizes, codes, terms, keys)
     return _folded(keys, len(sizes), 1)
@@ -77,8 +78,8 @@ def fold_documents(sizes: Ints, codes: Codes, terms: int) -> RowBlock:
 
 @compiled
 def _sort_documents(sizes: Any, codes: Any, terms: int, keys: Any) -> None:
-    """Write document and code of each occurrence as one number, in order: sort by code, then by document, which keeps the order of codes.
-    Both times by counting, since there are few of both."""
+    """Write document and code of each occurrence as one number, in order: sort by code, then by document, which keeps
+    the order of codes. Both times by counting, since there are few of both."""
     places = np.zeros(terms + 1, np.int64)
     for at in range(len(codes)):
         places[codes[at] + 1] += 1

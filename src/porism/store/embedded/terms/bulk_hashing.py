@@ -1,7 +1,9 @@
-"""XXH3 (64 bits) of many texts at once, after the specification of xxHash (github.com/Cyan4973/xxHash, doc/xxhash_spec.md).
+"""XXH3 (64 bits) of many texts at once, after the specification of xxHash (github.com/Cyan4973/xxHash,
+doc/xxhash_spec.md).
 
-The terms of paths and sub-expressions are numbers in hexadecimal digits, those of layouts texts of any width that compiled code writes. Hashed
-here they need not become Python strings first. The hashes are those of `porism.store.embedded.terms.dictionary.hash_terms`."""
+The terms of paths and sub-expressions are numbers in hexadecimal digits, those of layouts texts of any width that
+compiled code writes. Hashed here they need not become Python strings first. The hashes are those of
+`porism.store.embedded.terms.dictionary.hash_terms`."""
 
 from __future__ import annotations
 
@@ -38,8 +40,8 @@ def hash_hexadecimal(rows: npt.NDArray[np.uint8]) -> Hashes:
 
 
 def hash_texts(data: npt.NDArray[np.uint8], ends: npt.NDArray[np.int64]) -> Hashes:
-    """Return the hashes of texts of any width from 4 bytes on, given one after another and where each ends. 0 marks an empty slot of a
-    table, so no hash is 0."""
+    """Return the hashes of texts of any width from 4 bytes on, given one after another and where each ends. 0 marks an
+    empty slot of a table, so no hash is 0."""
     out = np.empty(len(ends), np.uint64)
     _hash_texts(data, ends, _SECRET, out)
     for at in np.flatnonzero(np.diff(ends, prepend=0) > _LONGEST).tolist():

@@ -1,7 +1,8 @@
 """Dictionaries: each distinct term of a family gets an id, 0, 1, 2, ..., in the order of first appearance.
 
-Terms are identified by 64-bit hashes of their text (xxHash, the same on every machine and Python). On disk a dictionary is the sorted hashes
-with their ids; a family whose terms are shown to people also keeps their texts in the order of ids."""
+Terms are identified by 64-bit hashes of their text (xxHash, the same on every machine and Python). On disk a dictionary
+is the sorted hashes with their ids; a family whose terms are shown to people also keeps their texts in the order of
+ids."""
 
 from __future__ import annotations
 
@@ -39,7 +40,8 @@ def hash_terms(terms: Iterable[str]) -> Hashes:
 
 @compiled
 def _intern(hashes: Any, slots: Any, known: Any, size: int, out: Any, fresh: Any) -> int:
-    """Look up each hash in an open-addressing table, adding it with the next id if it is new; return the new number of ids.
+    """Look up each hash in an open-addressing table, adding it with the next id if it is new; return the new number of
+    ids.
 
     A slot holds an id + 1, 0 if it is empty. `known` has the hashes by id, and room for new ones."""
     mask = np.uint64(len(slots) - 1)
@@ -69,7 +71,8 @@ def _insert(known: Any, size: int, slots: Any) -> None:
 
 
 class LocalCodes(NamedTuple):
-    """The local code of each hash, 0, 1, 2, ... in the order of first appearance, and the distinct hashes in the order of codes."""
+    """The local code of each hash, 0, 1, 2, ... in the order of first appearance, and the distinct hashes in the order
+    of codes."""
 
     codes: npt.NDArray[np.uint32]
     hashes: Hashes
@@ -95,7 +98,8 @@ def _parse_decimals(ends: Any, data: Any, ids: Any, out: Any) -> None:
 
 
 class DictionaryWriter:
-    """Assign ids to hashes of terms. Memory: 14 to 19 bytes a term, and its text where texts are kept; 8 bytes once it is saved."""
+    """Assign ids to hashes of terms. Memory: 14 to 19 bytes a term, and its text where texts are kept; 8 bytes once it
+    is saved."""
 
     def __init__(self) -> None:
         self._slots = np.zeros(_FIRST_SLOTS, np.uint32)
@@ -120,7 +124,8 @@ class DictionaryWriter:
         self._text_sizes.extend(map(len, encoded))
 
     def _make_room(self, more: int) -> None:
-        """Keep the table at most FULL, and room for more hashes. Pages of an array that were never written take no memory."""
+        """Keep the table at most FULL, and room for more hashes. Pages of an array that were never written take no
+        memory."""
         wanted = self.size + more
         if wanted > len(self._known):
             known = np.empty(max(wanted, 2 * len(self._known)), np.uint64)

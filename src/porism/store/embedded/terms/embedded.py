@@ -58,8 +58,9 @@ class TermGroup(NamedTuple):
 
 
 class QueryTotals(NamedTuple):
-    """Statistics of a query over all segments of an index, which a segment needs to score like the whole index: the document frequency and
-    the number of occurrences of each term (in the order of the query), the counts of the view by family, and the terms by family."""
+    """Statistics of a query over all segments of an index, which a segment needs to score like the whole index: the
+    document frequency and the number of occurrences of each term (in the order of the query), the counts of the view by
+    family, and the terms by family."""
 
     documents: Ints
     occurrences: Floats
@@ -104,8 +105,8 @@ class _Found(NamedTuple):
 class EmbeddedTermIndex:
     """An opened index. Safe for concurrent use.
 
-    `units` gives for each unit which rows belong to it, `main` is the unit whose document frequencies are stored, and `allowed` turns a
-    filter into a mask over a unit's documents."""
+    `units` gives for each unit which rows belong to it, `main` is the unit whose document frequencies are stored, and
+    `allowed` turns a filter into a mask over a unit's documents."""
 
     def __init__(
         self,
@@ -140,7 +141,8 @@ class EmbeddedTermIndex:
         return found
 
     def find(self, groups: Sequence[TermGroup], size: int, view: View) -> TermStatistics:
-        """Return the codes and document frequencies of all terms of groups. A term that only deleted documents contain has a code, too."""
+        """Return the codes and document frequencies of all terms of groups. A term that only deleted documents contain
+        has a code, too."""
         codes, documents = np.full(size, UNKNOWN, np.int64), np.zeros(size, np.int64)
         weights = view.vector(self.fields)
         stored = view.unit == self._main and all(weights)  # then the stored frequencies are those of the view
@@ -165,7 +167,8 @@ class EmbeddedTermIndex:
         return self._families[family].dictionary
 
     def search(self, query: TermQuery, totals: QueryTotals | None = None) -> Hits:
-        """Return the k best documents; see `TermIndex.search`. A segment of an index gets the `totals` of the distinct terms."""
+        """Return the k best documents; see `TermIndex.search`. A segment of an index gets the `totals` of the distinct
+        terms."""
         if query.k < 1 or not query.terms:
             return NO_HITS
         query = replace(query, terms=merge_terms(query.terms))

@@ -20,8 +20,8 @@ LONGEST = 7  # bytes of one entry at most: 31 bits of distance, 5 of field and f
 
 @compiled
 def encode_lists(starts: Any, rows: Any, cells: Any, out: Any, ends: Any) -> None:
-    """Write posting lists one after another. List number i has the entries from starts[i] to starts[i + 1]; ends[i] is where its bytes
-    end."""
+    """Write posting lists one after another. List number i has the entries from starts[i] to starts[i + 1]; ends[i] is
+    where its bytes end."""
     at = 0
     for number in range(len(starts) - 1):
         before: Any = np.int64(0)

@@ -1,6 +1,7 @@
 """Add up the weights of posting lists over documents, and choose the best. Compiled.
 
-BM25 and its relatives are computed while a list is read. Any other weighting gets the counts and lengths of a list as arrays."""
+BM25 and its relatives are computed while a list is read. Any other weighting gets the counts and lengths of a list as
+arrays."""
 
 from __future__ import annotations
 
@@ -21,8 +22,8 @@ INTERVALS = 4096  # into which scores are sorted roughly before the best ones ar
 
 
 class UnitMap(NamedTuple):
-    """Which unit (thread, question, answer) each row belongs to, -1 for none; `identity` if rows are units. `size` is the number of all
-    units, of which `deleted` ones have no row any more."""
+    """Which unit (thread, question, answer) each row belongs to, -1 for none; `identity` if rows are units. `size` is
+    the number of all units, of which `deleted` ones have no row any more."""
 
     units: npt.NDArray[np.int32]
     identity: bool
@@ -77,7 +78,8 @@ def add_bm25_lists(
 def add_bm25_documents(
     data: Any, starts: Any, ends: Any, length_factors: Any, k1: float, delta: float, factors: Any, scores: Any, matched: Any
 ) -> None:  # fmt: skip
-    """Add the posting lists of several terms where every row is a document with a single field of weight 1, as in the formula index."""
+    """Add the posting lists of several terms where every row is a document with a single field of weight 1, as in the
+    formula index."""
     for number in range(len(starts)):
         at, end, factor = starts[number], ends[number], factors[number]
         row = np.int64(0)
@@ -136,10 +138,12 @@ def best(scores: Floats, matched: npt.NDArray[np.bool_], k: int) -> tuple[Ints, 
 
 @compiled
 def _most_promising(scores: Any, matched: Any, k: int, rows: Any) -> int:
-    """Write the matched rows that may be among the k best, in order; return how many there are, k or little more if as many match.
+    """Write the matched rows that may be among the k best, in order; return how many there are, k or little more if as
+    many match.
 
-    Scores are counted in intervals of equal width, and those in the lower intervals are left out. Rows are written whether they are wanted or
-    not, and counted if they are: which rows match cannot be predicted, so that a condition would cost more."""
+    Scores are counted in intervals of equal width, and those in the lower intervals are left out. Rows are written
+    whether they are wanted or not, and counted if they are: which rows match cannot be predicted, so that a condition
+    would cost more."""
     found = 0
     for row in range(len(scores)):
         rows[found] = row
