@@ -85,8 +85,8 @@ def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgment
     from porism.corpus.topics.files import read_topics
     from porism.lab.judging.assign import assign_items
     from porism.lab.judging.items import load_pool, load_topics, opaque_key
+    from porism.lab.judging.journal import Journal
     from porism.lab.judging.people import add_account
-    from porism.lab.judging.storage.journal import Journal
     from porism.lab.pooling.pool import PoolItem
     from porism.store import open_content
 

@@ -20,7 +20,7 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.qrels import Qrels, read_qrels
 from porism.evaluate.runs.run import Run, read_run
-from porism.evaluate.task3.text_measures import (
+from porism.evaluate.text_measures import (
     OWN,
     Encoder,
     Tokenizer,

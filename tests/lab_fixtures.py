@@ -11,7 +11,7 @@ from lab_case import LabCase
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.lab.judging import people
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample"
 

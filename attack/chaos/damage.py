@@ -13,8 +13,8 @@ from attack.chaos.trials import Kind, Lost, Record, Stage
 from attack.small import build_collection, small_index, write_dump
 from porism.errors import PorismError
 from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.journal import Entry, Event, Journal
 from porism.lab.judging.record import record_entries
-from porism.lab.judging.storage.journal import Entry, Event, Journal
 
 
 def damage(path: Path, rng: Random) -> str:
@@ -39,7 +39,7 @@ def damage(path: Path, rng: Random) -> str:
 
 def is_noticed(place: Path) -> bool:
     """Return whether `porism store verify` reports damage, as damage or as an error with a remedy."""
-    from porism.lab.judging.storage.verify import verify_journal
+    from porism.lab.judging.verify import verify_journal
     from porism.store.embedded.verify import verify_place
 
     try:

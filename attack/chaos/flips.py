@@ -25,7 +25,7 @@ from attack.living.load import Client
 from attack.small import build_collection, small_index, write_dump
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.store.changes.applying import LogApplier
 from porism.store.changes.change_log import open_log
 from porism.store.embedded.segments.writer import IndexWriter

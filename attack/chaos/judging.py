@@ -15,7 +15,7 @@ from attack.chaos.processes import children
 from attack.chaos.trials import Kind, Lost, Record, Stage
 from attack.small import build_collection, write_dump
 from porism.lab.judging.assessments import assessments
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 
 
 def kill_assessment(stage: Stage, record: Record) -> None:

@@ -38,7 +38,7 @@ def _run(args: argparse.Namespace) -> int:
     from bench.verify.matrix import store_cells, verify
     from bench.verify.page import matrix_page
     from bench.verify.sets import Workplace
-    from porism.evaluate.reports.table import render
+    from porism.evaluate.table import render
     from porism.files import atomic_file
     from porism.systems.neural.named_models import parse_models
 

@@ -18,8 +18,8 @@ from bench.verify.matrix import systems_of
 from bench.verify.measure import by_visual_id, made_run
 from bench.verify.sets import SETS, TestSet, Workplace
 from porism.evaluate.qrels import read_qrels
-from porism.evaluate.reports.table import Table
 from porism.evaluate.runs.run import LIMIT, Ranking, read_run
+from porism.evaluate.table import Table
 from porism.progress import Progress
 from porism.systems.loading import DEFAULT
 

@@ -18,8 +18,8 @@ from bench.verify.values import CHECKS
 from porism.evaluate.measures.measure import parse_all
 from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import read_qrels
+from porism.evaluate.runs.lookup import to_visual_ids
 from porism.evaluate.runs.run import Ranking, Run, read_run
-from porism.evaluate.runs.visual_ids import to_visual_ids
 from porism.files import atomic_file
 from porism.progress import Progress
 from porism.store import open_content

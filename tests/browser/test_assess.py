@@ -20,8 +20,8 @@ from lab_fixtures import SAMPLE
 from porism.cli import main
 from porism.evaluate.qrels import read_qrels
 from porism.lab.judging.assessments import assessments
-from porism.lab.judging.storage.journal import Journal
-from porism.lab.pooling.store import read_pool
+from porism.lab.judging.journal import Journal
+from porism.lab.pooling.build import read_pool
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 

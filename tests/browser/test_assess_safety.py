@@ -25,7 +25,7 @@ from porism.lab.judging.assessments import assessments
 from porism.lab.judging.assign import assign_items, assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.items import load_pool
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.lab.pooling.pool import PoolItem, WrittenAnswer
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]

@@ -69,7 +69,7 @@ def test_choices_that_are_repeated_for_a_fast_start_are_those_of_the_library() -
     from porism.cli import published as published_command
     from porism.cli import run as run_command
     from porism.evaluate.fusion import FUSIONS
-    from porism.evaluate.reports.table import FORMATS
+    from porism.evaluate.table import FORMATS
 
     assert tuple(FUSIONS) == run_command.METHODS
     assert tuple(FORMATS) == eval_command.FORMATS == published_command.FORMATS

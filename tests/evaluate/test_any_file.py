@@ -13,11 +13,10 @@ from porism.corpus.topics.files import read_topic_info, read_topics, write_topic
 from porism.errors import PorismError
 from porism.evaluate.evaluation import Options, evaluate
 from porism.evaluate.qrels import count, judged_only, read_qrels
-from porism.evaluate.runs.check import check_run
+from porism.evaluate.runs.check import check_run, fix_file
 from porism.evaluate.runs.derive import convert_run, fuse
+from porism.evaluate.runs.lookup import read_visual_map, to_visual_ids
 from porism.evaluate.runs.run import read_run
-from porism.evaluate.runs.submission import fix_file
-from porism.evaluate.runs.visual_ids import read_visual_map, to_visual_ids
 
 SAMPLE = Path(__file__).parents[2] / "sample"
 RUN = SAMPLE / "runs" / "Abacus-task1-words-auto-text-P.tsv"

@@ -9,10 +9,9 @@ import pytest
 
 from porism.corpus.post import Formula
 from porism.errors import PorismError
-from porism.evaluate.runs.check import check_run
+from porism.evaluate.runs.check import check_files, check_run, check_submission, clean_run, fix_file
 from porism.evaluate.runs.problems import Problem, counts, kinds, summary
 from porism.evaluate.runs.run import read_run, write_run
-from porism.evaluate.runs.submission import check_files, check_submission, clean_run, fix_file
 
 NAME1, NAME2, NAME3 = "T-task1-x-auto-both-P.tsv", "T-task2-x-auto-math-P.tsv", "T-task3-x-auto-both-extract-P.tsv"
 TOPICS = {1: ("A.1", "A.2"), 2: ("B.1", "B.2"), 3: ("A.1", "A.2")}

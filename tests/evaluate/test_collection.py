@@ -8,10 +8,10 @@ import pytest
 
 import porism.cli
 from corpus.small import answer, built, comment, question, write_dump
-from porism.evaluate.runs.id_lookup import CollectionLookup
+from porism.evaluate.runs.check import check_files, fix_file
+from porism.evaluate.runs.lookup import CollectionLookup
 from porism.evaluate.runs.problems import counts
 from porism.evaluate.runs.run import read_run
-from porism.evaluate.runs.submission import check_files, fix_file
 
 
 @pytest.fixture(scope="module")

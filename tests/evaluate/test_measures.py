@@ -8,10 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.errors import PorismError
-from porism.evaluate import significance
+from porism.evaluate import significance, table
 from porism.evaluate.measures import measure as measures
 from porism.evaluate.measures.measure import EXAMPLES, LAB, NAMES, parse, parse_all
-from porism.evaluate.reports import table
 
 from . import definitions
 

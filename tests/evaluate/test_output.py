@@ -19,8 +19,8 @@ from porism.evaluate.published import difference_from_official
 from porism.evaluate.qrels import read_qrels, write_qrels
 from porism.evaluate.reports.figures import write_figures
 from porism.evaluate.reports.html_report import write_report
-from porism.evaluate.reports.table import FORMATS, Table, render, spreadsheet_cell, text_of_cell
 from porism.evaluate.runs.run import Run, write_run
+from porism.evaluate.table import FORMATS, Table, render, spreadsheet_cell, text_of_cell
 
 from .random_runs import random_case
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunName, parse_name
+from porism.evaluate.runs.lookup import read_visual_map, to_visual_ids
 from porism.evaluate.runs.run import Answer, Ranking, Run, break_ties, read_run, write_rankings, write_run
-from porism.evaluate.runs.visual_ids import read_visual_map, to_visual_ids
 from porism.records import Hit
 
 LINES = {

@@ -10,7 +10,7 @@ import pytest
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import Answer, Ranking, Run
-from porism.evaluate.task3.scores import (
+from porism.evaluate.task3 import (
     FlagShares,
     Reference,
     TextMeasures,
@@ -26,7 +26,7 @@ from porism.evaluate.task3.scores import (
     task3_references,
     without_team,
 )
-from porism.evaluate.task3.text_measures import (
+from porism.evaluate.text_measures import (
     OWN,
     Encoded,
     Encoder,

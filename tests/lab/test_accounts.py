@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
+from porism.lab.judging.journal import Journal
 from porism.lab.judging.people import (
     MAX_ADDRESS_FAILURES,
     MAX_FAILURES,
@@ -22,7 +23,6 @@ from porism.lab.judging.people import (
     password_matches,
     session_of,
 )
-from porism.lab.judging.storage.journal import Journal
 
 
 class Clock:

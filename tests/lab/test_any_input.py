@@ -13,10 +13,9 @@ from lab_case import ATTACK, LabCase
 from porism.errors import PorismError
 from porism.lab.judging.assessments import assessments
 from porism.lab.judging.content import Content, written_blocks
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
-from porism.lab.turkle.export import cell
-from porism.lab.turkle.results import REQUIRED_COLUMNS, import_results
+from porism.lab.turkle.files import REQUIRED_COLUMNS, cell, import_results
 
 FRAGMENTS = st.lists(
     st.sampled_from(

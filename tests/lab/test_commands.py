@@ -12,8 +12,8 @@ from lab_case import PASSWORD, LabCase
 from porism.cli import main
 from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.items import topic_threads
+from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.record import record_entries
-from porism.lab.judging.storage.journal import Entry, Journal
 
 
 @pytest.fixture

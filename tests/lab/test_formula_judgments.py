@@ -10,7 +10,7 @@ from porism.cli import main
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.errors import PorismError
-from porism.lab.judging.results.qrels import variants_by_visual_id
+from porism.lab.judging.qrels import variants_by_visual_id
 from porism.records import Judgment
 from porism.store import open_content
 

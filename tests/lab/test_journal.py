@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.lab.judging.storage.journal import Entry, Journal
+from porism.lab.judging.journal import Entry, Journal
 
 
 def make(path: Path) -> Journal:

@@ -15,10 +15,10 @@ from porism.lab.judging.assign import (
     share_topics,
 )
 from porism.lab.judging.assignments import assigned_items, assignments, has_narrative, progress
+from porism.lab.judging.exports import narratives_tsv
 from porism.lab.judging.items import load_pool, pooled_items
+from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.record import record_entries
-from porism.lab.judging.results.exports import narratives_tsv
-from porism.lab.judging.storage.journal import Entry, Journal
 from porism.lab.judging.training import TrainingItem, load_training, training_results
 from porism.lab.pooling.pool import PoolItem
 

@@ -17,12 +17,12 @@ from porism.lab.judging.agreement import model_agreements, pair_agreements
 from porism.lab.judging.assessments import Assessment, assessments
 from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
 from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.exports import results_csv
+from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.model_judge import Attempts, ModelJudge, instructions, parse_reply, total_usage
 from porism.lab.judging.people import accounts, add_account, add_model_account
+from porism.lab.judging.qrels import variants
 from porism.lab.judging.record import record_entries
-from porism.lab.judging.results.exports import results_csv
-from porism.lab.judging.results.qrels import variants
-from porism.lab.judging.storage.journal import Entry, Journal
 from porism.lab.judging.training import training_results
 from porism.search.generation.endpoint import Endpoint
 

@@ -8,9 +8,8 @@ import pytest
 from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
+from porism.lab.pooling.build import PoolOptions, build_pool, read_manifest, read_pool, read_pool_run, write_pool
 from porism.lab.pooling.pool import Origin
-from porism.lab.pooling.store import read_manifest, read_pool, write_pool
 
 
 def build(case: LabCase, folder: Path, names: list[str], task: int = 1, after: Path | None = None) -> int:

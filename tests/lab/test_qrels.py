@@ -9,7 +9,7 @@ from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import Ranking, Run
 from porism.lab.judging.assessments import Assessment
-from porism.lab.judging.results.qrels import QrelsVariants, kept_topics, merge, variants, with_unjudged, write_variants
+from porism.lab.judging.qrels import QrelsVariants, kept_topics, merge, variants, with_unjudged, write_variants
 from porism.lab.pooling.pool import ItemId
 from porism.records import Judgment
 

@@ -13,12 +13,11 @@ from porism.lab.judging.assessments import assessments
 from porism.lab.judging.assign import assign_extra, assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.content import Content
+from porism.lab.judging.exports import format_time, parse_time, results_csv
+from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.record import record_entries
-from porism.lab.judging.results.exports import format_time, parse_time, results_csv
-from porism.lab.judging.storage.journal import Entry, Journal
 from porism.lab.turkle.client import is_complete
-from porism.lab.turkle.export import COLUMNS, TEMPLATE_LIMIT, cell, export, template, to_batch
-from porism.lab.turkle.results import import_results
+from porism.lab.turkle.files import COLUMNS, TEMPLATE_LIMIT, cell, export, import_results, template, to_batch
 
 
 @pytest.fixture

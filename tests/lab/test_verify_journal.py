@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from porism.integrity import DamageError
+from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.people import add_account
-from porism.lab.judging.storage.journal import Entry, Journal
-from porism.lab.judging.storage.row_checks import CHECKED
-from porism.lab.judging.storage.verify import check_journal, verify_journal, wal_damage
+from porism.lab.judging.row_checks import CHECKED
+from porism.lab.judging.verify import check_journal, verify_journal, wal_damage
 
 VALUE = "a judgment that must not change"
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from porism.corpus.store.collection import Collection
-from porism.doctor.stored import IndexCheckup
+from porism.doctor.checkup import IndexCheckup
 from porism.search.answers.model import Model, load_model
 from porism.search.engine import Engine
 from porism.search.index import Adaptation

@@ -13,7 +13,7 @@ import pytest
 import porism
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
-from porism.evaluate.runs.submission import check_files
+from porism.evaluate.runs.check import check_files
 from porism.records import Topic
 from porism.search.conformance import check_retriever
 from porism.search.engine import Engine

@@ -10,7 +10,7 @@ from lab_case import LabCase
 from lab_fixtures import case, cheap_passwords, journal, sample_collection
 from porism.cli import main
 from porism.lab.judging.assign import assign_extra, assign_topic
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.lab.turkle.client import Server, call
 
 __all__ = ["case", "cheap_passwords", "journal", "sample_collection"]

@@ -12,9 +12,9 @@ from turkle_site import PASSWORD, Site
 from chromium import chromium
 from porism.lab.judging.assessments import assessments
 from porism.lab.judging.assignments import assigned_items
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.lab.turkle.client import Server, download, upload
-from porism.lab.turkle.results import import_results
+from porism.lab.turkle.files import import_results
 
 pytestmark = [pytest.mark.turkle, pytest.mark.browser, pytest.mark.xdist_group("turkle")]
 

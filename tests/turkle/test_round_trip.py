@@ -15,7 +15,7 @@ from porism.cli import main
 from porism.errors import PorismError
 from porism.lab.judging.assessments import assessments, extra_answers
 from porism.lab.judging.assignments import assigned_items, assignments
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.lab.turkle.client import Server, call, download, is_complete, progress, upload
 
 pytestmark = [pytest.mark.turkle, pytest.mark.xdist_group("turkle")]

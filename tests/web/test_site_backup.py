@@ -19,7 +19,7 @@ from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.files import UNFINISHED
 from porism.integrity import DamageError
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.store.embedded.segments import writer as index_writer
 from porism.store.embedded.segments.writer import IndexWriter
 from porism.store.embedded.verify import verify_place

@@ -15,8 +15,8 @@ from attack.fuzz.reader import Reader
 from attack.fuzz.readers.served import API
 from attack.fuzz.request import answer
 from attack.small import small_index
+from porism.lab.judging.journal import Journal
 from porism.lab.judging.people import add_account, log_in, session_of
-from porism.lab.judging.storage.journal import Journal
 
 PASSWORD = "a long fuzz password"
 ROLES = (b"assessor", b"organiser", b"team")

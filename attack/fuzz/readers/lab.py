@@ -12,10 +12,9 @@ from attack.fuzz.readers.text_grammars import HTML
 from porism.corpus.sources.tables import FormulaList
 from porism.corpus.topics.files import read_topic_info, read_topics, write_topics
 from porism.evaluate.qrels import count, judged_only, read_qrels, write_qrels
-from porism.evaluate.runs.check import check_run
+from porism.evaluate.runs.check import check_run, fix_file
+from porism.evaluate.runs.lookup import read_visual_map
 from porism.evaluate.runs.run import read_run, write_run
-from porism.evaluate.runs.submission import fix_file
-from porism.evaluate.runs.visual_ids import read_visual_map
 
 
 def _with_file(name: str, data: bytes, read: Callable[[Path], Hashable]) -> Hashable:

@@ -28,8 +28,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print a table."""
-    from porism.lab.judging.results.exports import agreement_table, model_table, training_table
-    from porism.lab.judging.storage.journal import Journal
+    from porism.lab.judging.exports import agreement_table, model_table, training_table
+    from porism.lab.judging.journal import Journal
 
     journal = Journal.open(args.journal)
     make = training_table if args.training else model_table if args.models else agreement_table

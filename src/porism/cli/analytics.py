@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _print(report: Report) -> None:
-    from porism.evaluate.reports.table import spreadsheet_cell
+    from porism.evaluate.table import spreadsheet_cell
 
     print(f"searches\t{report.searches}\nwithout results\t{report.without_results}\nclicks\t{report.clicks}")
     print(f"queries not shown (fewer than {report.minimum_count} searches)\t{report.hidden_queries}")

@@ -14,7 +14,7 @@ from porism.cli.options import add_server_options, server_settings
 from porism.cli.values import port
 
 if TYPE_CHECKING:
-    from porism.lab.judging.storage.journal import Journal
+    from porism.lab.judging.journal import Journal
 
 HELP = "have items judged by assessors: accounts, assignments, server, export, backup"
 EXAMPLE = "porism lab assess create lab.journal"
@@ -155,13 +155,13 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _open(args: argparse.Namespace) -> Journal:
-    from porism.lab.judging.storage.journal import Journal
+    from porism.lab.judging.journal import Journal
 
     return Journal.open(args.journal)
 
 
 def _create(args: argparse.Namespace) -> None:
-    from porism.lab.judging.storage.journal import Journal
+    from porism.lab.judging.journal import Journal
 
     Journal.create(args.journal).close()
 
@@ -179,7 +179,7 @@ def _account(args: argparse.Namespace) -> None:
 def _load(args: argparse.Namespace) -> None:
     from porism.corpus.topics.files import read_topics
     from porism.lab.judging.items import load_pool, load_topics, topic_threads
-    from porism.lab.pooling.store import read_manifest, read_pool
+    from porism.lab.pooling.build import read_manifest, read_pool
 
     task = read_manifest(Path(args.pool)).task
     pool, journal = read_pool(Path(args.pool)), _open(args)
@@ -262,14 +262,14 @@ def _serve(args: argparse.Namespace) -> None:
 
 
 def _progress(args: argparse.Namespace) -> None:
-    from porism.lab.judging.results.exports import progress_tsv
+    from porism.lab.judging.exports import progress_tsv
 
     print(progress_tsv(_open(args), args.cap), end="")
 
 
 def _export(args: argparse.Namespace) -> None:
-    from porism.lab.judging.results import exports
-    from porism.lab.judging.results.exports import results_csv
+    from porism.lab.judging import exports
+    from porism.lab.judging.exports import results_csv
 
     makers = {
         "results": results_csv,

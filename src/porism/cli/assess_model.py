@@ -34,8 +34,8 @@ def run(args: argparse.Namespace) -> None:
     """Judge all open items and print what the judgments of this model have cost so far."""
     import os
 
+    from porism.lab.judging.journal import Journal
     from porism.lab.judging.model_judge import Attempts, ModelJudge, total_usage
-    from porism.lab.judging.storage.journal import Journal
     from porism.search.generation.endpoint import KEY_VARIABLE, Endpoint
     from porism.store import open_content
 

@@ -66,9 +66,8 @@ def run(args: argparse.Namespace) -> int:
 
 def _build(args: argparse.Namespace) -> int:
     from porism.corpus.topics.files import read_topics
-    from porism.evaluate.runs.id_lookup import CollectionLookup
-    from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
-    from porism.lab.pooling.store import read_base, write_pool
+    from porism.evaluate.runs.lookup import CollectionLookup
+    from porism.lab.pooling.build import PoolOptions, build_pool, read_base, read_pool_run, write_pool
 
     depths = {
         name: value for name, value in (("primary", args.depth_primary), ("alternate", args.depth_alternate)) if value
@@ -90,8 +89,8 @@ def _build(args: argparse.Namespace) -> int:
 
 
 def _report(args: argparse.Namespace) -> int:
+    from porism.lab.pooling.build import read_pool
     from porism.lab.pooling.pool import report
-    from porism.lab.pooling.store import read_pool
 
     pool = read_pool(Path(args.pool))
     found = report(pool.items, pool.origins)

@@ -21,7 +21,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print a table."""
     from porism.evaluate.published import published
-    from porism.evaluate.reports.table import render
+    from porism.evaluate.table import render
 
     sys.stdout.write(render([published(args.table)], args.format))
     return 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from porism.lab.judging.results.qrels import QrelsVariants
+    from porism.lab.judging.qrels import QrelsVariants
 
 HELP = "write qrels from a journal of judgments, or from a table of judged formulas"
 EXAMPLE = "porism lab qrels lab.journal --task 1 -o qrels"
@@ -41,7 +41,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Write the variants and say which topics were left out."""
-    from porism.lab.judging.results.qrels import write_variants
+    from porism.lab.judging.qrels import write_variants
 
     found = _from_table(args) if args.collection else _from_journal(args)
     for path in write_variants(found, args.task, Path(args.output), args.name):
@@ -57,8 +57,8 @@ def run(args: argparse.Namespace) -> int:
 def _from_journal(args: argparse.Namespace) -> QrelsVariants:
     from porism.lab.judging.assessments import assessments
     from porism.lab.judging.items import pooled_items
-    from porism.lab.judging.results.qrels import variants
-    from porism.lab.judging.storage.journal import Journal
+    from porism.lab.judging.journal import Journal
+    from porism.lab.judging.qrels import variants
 
     journal = Journal.open(args.journal)
     pooled = pooled_items(journal, 2 if args.task == 2 else 1) if args.sampled else None
@@ -67,7 +67,7 @@ def _from_journal(args: argparse.Namespace) -> QrelsVariants:
 
 def _from_table(args: argparse.Namespace) -> QrelsVariants:
     from porism.errors import PorismError
-    from porism.lab.judging.results.qrels import variants_by_visual_id
+    from porism.lab.judging.qrels import variants_by_visual_id
     from porism.store import open_content
 
     if args.task != 2:

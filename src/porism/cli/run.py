@@ -163,8 +163,8 @@ def run(args: argparse.Namespace) -> int:
 
 def check_files(args: argparse.Namespace) -> int:
     """Print the problems; exit with 1 if a file would be rejected."""
+    from porism.evaluate.runs.check import check_files
     from porism.evaluate.runs.problems import as_json_lines, summary
-    from porism.evaluate.runs.submission import check_files
 
     problems = check_files(args.files, args.known_topics, args.collection)
     sys.stdout.write(as_json_lines(problems) if args.json else summary(problems))
@@ -173,7 +173,7 @@ def check_files(args: argparse.Namespace) -> int:
 
 def fix_file(args: argparse.Namespace) -> int:
     """Write the corrected run."""
-    from porism.evaluate.runs.submission import fix_file
+    from porism.evaluate.runs.check import fix_file
 
     fixed = fix_file(args.files[0], args.fixed, args.known_topics, args.collection)
     print(fixed.message, file=sys.stderr)

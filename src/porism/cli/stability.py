@@ -37,7 +37,7 @@ def run(args: argparse.Namespace) -> int:
     """Print a table and the hint."""
     from porism.evaluate.measures.measure import parse
     from porism.evaluate.reliability import stability
-    from porism.evaluate.runs.visual_ids import find_visual_ids, read_runs
+    from porism.evaluate.runs.lookup import find_visual_ids, read_runs
     from porism.lab.judging.assessments import judgments_in_order
 
     judgments = judgments_in_order(args.judgments, args.task, args.seed)

@@ -65,7 +65,7 @@ def _compare(paths: list[str], source: str, progress: Progress) -> int:
 
 
 def _verify(path: str, progress: Progress) -> list[Verification]:
-    from porism.lab.judging.storage.verify import verify_journal
+    from porism.lab.judging.verify import verify_journal
     from porism.store import open_store
 
     if Path(path).is_file():

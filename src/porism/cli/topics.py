@@ -60,8 +60,7 @@ def run(args: argparse.Namespace) -> int:
 
 def make(args: argparse.Namespace) -> int:
     """Write a set of topics."""
-    from porism.lab.topics.select import Limits
-    from porism.lab.topics.write import make_topics
+    from porism.lab.topics import Limits, make_topics
 
     counts = make_topics(
         args.collection,

@@ -66,8 +66,8 @@ def _server(args: argparse.Namespace) -> Server:
 
 def _export(args: argparse.Namespace) -> int:
     from porism.lab.judging.content import Content
-    from porism.lab.judging.storage.journal import Journal
-    from porism.lab.turkle.export import export
+    from porism.lab.judging.journal import Journal
+    from porism.lab.turkle.files import export
     from porism.search.display.parsed_formulas import mathml_of
     from porism.store import open_content
 
@@ -100,8 +100,8 @@ def _download(args: argparse.Namespace) -> int:
 
 def _import(args: argparse.Namespace) -> int:
     from porism.files import open_text
-    from porism.lab.judging.storage.journal import Journal
-    from porism.lab.turkle.results import import_results
+    from porism.lab.judging.journal import Journal
+    from porism.lab.turkle.files import import_results
 
     journal = Journal.open(args.journal)
     for name in args.results:

@@ -1,7 +1,8 @@
-"""All checks in the order in which they are shown, and the checks of plug-ins."""
+"""All checks in the order in which they are shown: of the installation, of plug-ins, and of an index."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from pathlib import Path
@@ -19,9 +20,104 @@ from porism.doctor.environment import (
     run_checks,
     versions,
 )
+from porism.errors import PorismError
+from porism.integrity import leftovers
+from porism.locks import is_locked, lock_of
 from porism.plugins import COMMANDS, FEATURES, SOURCES, STORES, SYSTEMS, Plugin, installed, plugins
 from porism.search.features import own_features, plugin_features
+from porism.search.index import Adaptation
+from porism.store import is_folder, open_content, open_store
+from porism.store.state import State
 from porism.systems.declared.declaration import plugin_declarations, shipped
+
+MANY_SEGMENTS = 16  # from which searches are noticeably slower
+OLD_DAYS = 30
+BACKLOG = 16 << 20  # bytes of the change log that should not wait for long
+DAY = 86_400
+
+
+class IndexCheckup:
+    """The checks of one index."""
+
+    def __init__(self, index: str | Path, verify: bool = False) -> None:
+        self.index, self.verify = index, verify
+        self.folder = Path(index) if is_folder(index) else None
+        self.store = open_store(index)
+
+    def state(self) -> Iterator[Finding]:
+        """Report format, generation, segments, ranking and age; a manifest that is wrong is an error with its remedy."""
+        if self.folder and not self.folder.exists():
+            raise PorismError(
+                "there is no such folder", where=str(self.index), fix="build it: porism index COLLECTION -o INDEX"
+            )
+        found = self.store.status()
+        fact = f"{found.format}, commit {found.generation}, {found.bytes / 1e6:,.1f} MB"
+        yield Finding("index", f"{fact}, file sizes correct")
+        if found.parts >= MANY_SEGMENTS:
+            yield Finding("segments", f"{found.parts}", "note", f"merge them: porism store merge {self.index}")
+        else:
+            yield Finding("segments", f"{found.parts}")
+        yield Finding("ranking", str(Adaptation.parse(found.ranking)))
+        yield self._age(found.committed)
+        if self.folder:
+            yield disk(self.folder, 2 * found.bytes)
+
+    def _age(self, committed: float) -> Finding:
+        days = (time.time() - committed) / DAY
+        fact = f"last commit {days:,.1f} days ago"
+        if days > OLD_DAYS:
+            return Finding("age", fact, "note", f"if the posts have changed since: porism update {self.index} SOURCE")
+        return Finding("age", fact)
+
+    def collection(self) -> Iterator[Finding]:
+        """Report whether the collection can be opened, and what is in it."""
+        found = open_content(self.index, verify="none")
+        counts = f"{found.count('posts'):,} posts, {found.count('formulas'):,} formulas"
+        yield Finding("collection", f"{found.name}: {counts}")
+
+    def log(self) -> Iterator[Finding]:
+        """Report changes that wait in the log of a writable server, and those that could not be applied."""
+        if not self.folder:
+            return  # it is in the state folder, if there is one
+        state = State(self.index)
+        log, rejected = state.log, state.rejected
+        if log.is_file():
+            size = log.stat().st_size
+            fix = "they are applied while a writable server runs: porism serve --writable"
+            fact = f"{size / 1e6:.1f} MB in {log.name}"
+            yield Finding("change log", fact, "action", fix) if size > BACKLOG else Finding("change log", fact)
+        if rejected.is_file() and rejected.stat().st_size:
+            with rejected.open("rb") as stream:
+                number = sum(1 for _ in stream)
+            fact = f"{number:,} changes could not be applied"
+            yield Finding(
+                "rejected changes", fact, "action", f"read {rejected}, send them corrected, and remove the file"
+            )
+
+    def files(self) -> Iterator[Finding]:
+        """Report what a killed process left, who writes, and (if requested) whether every file is intact."""
+        for remark in leftovers(self.folder) if self.folder else ():
+            fact, _, fix = remark.partition(": ")
+            yield Finding("leftovers", fact, "note", fix)
+        if self.folder and is_locked(lock_of(self.folder)):
+            yield Finding("writer", "a process writes the index now")
+        if not self.verify:
+            yield Finding("checksums", "not read", "note", f"to read every file: porism store verify {self.index}")
+            return
+        damages = [damage for one in self.store.verify() for damage in one.damages]
+        for damage in damages:
+            yield Finding("checksums", f"{damage.part} {damage.fact}", "action", damage.fix)
+        if not damages:
+            yield Finding("checksums", "every file is intact")
+
+    def search(self) -> Iterator[Finding]:
+        """Report whether a search works."""
+        from porism.search.engine import Engine
+
+        engine = Engine.open(self.index)
+        began = time.perf_counter()
+        engine.search("square root $\\sqrt{x}$", k=1)
+        yield Finding("search", f"works, first query took {1000 * (time.perf_counter() - began):.0f} ms")
 
 
 class Names(NamedTuple):
@@ -87,7 +183,6 @@ def checkup(index: str | Path | None = None, verify: bool = False, commands: Col
     if index is None:
         yield from run_checks([("disk", lambda: [disk(Path.cwd())])])
         return
-    from porism.doctor.stored import IndexCheckup
 
     one = IndexCheckup(index, verify)
     state = list(run_checks([("index", one.state)]))

@@ -11,10 +11,10 @@ from porism.evaluate.measures.measure import LAB, parse_all
 from porism.evaluate.measures.score import Average
 from porism.evaluate.qrels import Qrels, read_qrels
 from porism.evaluate.reports.figures import ImageFormat, write_figures
-from porism.evaluate.reports.table import Table, render
+from porism.evaluate.runs.lookup import find_visual_ids
 from porism.evaluate.runs.run import read_run
-from porism.evaluate.runs.visual_ids import find_visual_ids
-from porism.evaluate.task3.scores import (
+from porism.evaluate.table import Table, render
+from porism.evaluate.task3 import (
     RELEVANT,
     Reference,
     TextMeasures,
@@ -25,7 +25,7 @@ from porism.evaluate.task3.scores import (
     read_flags,
     task1_references,
 )
-from porism.evaluate.task3.text_measures import OWN, local_encoder, local_tokenizer
+from porism.evaluate.text_measures import OWN, local_encoder, local_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +128,7 @@ def _task1_references(options: Options) -> list[Reference]:
         raise PorismError(
             "references from Task 1 runs need qrels and texts", fix="give --task1-qrels FILE and --collection DIR"
         )
-    from porism.evaluate.runs.id_lookup import CollectionLookup
+    from porism.evaluate.runs.lookup import CollectionLookup
 
     qrels, runs = read_qrels(options.task1_qrels), [read_run(path) for path in options.task1_runs]
     items = {item for grades in qrels.values() for item, grade in grades.items() if grade in RELEVANT}

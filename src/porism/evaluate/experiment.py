@@ -11,8 +11,8 @@ from porism.evaluate.measures.measure import LAB, Measure
 from porism.evaluate.measures.score import AVERAGES, Average, Scores, score
 from porism.evaluate.qrels import Qrels, read_qrels, visual_qrels
 from porism.evaluate.runs.lines import parse_name
+from porism.evaluate.runs.lookup import read_runs
 from porism.evaluate.runs.run import SUBSTITUTE_TAG, Run
-from porism.evaluate.runs.visual_ids import read_runs
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,10 @@ from filelock import FileLock
 
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
-from porism.evaluate.runs.check import CheckedRun, check_run
-from porism.evaluate.runs.id_lookup import CollectionLookup, IdLookup
+from porism.evaluate.runs.check import CheckedRun, check_run, check_submission
 from porism.evaluate.runs.lines import RunLines, RunName, parse_name
+from porism.evaluate.runs.lookup import CollectionLookup, IdLookup
 from porism.evaluate.runs.problems import counts, report
-from porism.evaluate.runs.submission import check_submission
 from porism.files import make_private, open_bytes, report_unreadable
 
 RECEIPTS = "receipts.jsonl"

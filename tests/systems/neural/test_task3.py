@@ -14,8 +14,8 @@ import pytest
 from endpoints import endpoint_server
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
+from porism.evaluate.runs.check import check_files
 from porism.evaluate.runs.run import read_run
-from porism.evaluate.runs.submission import check_files
 from porism.records import Topic
 from porism.search.engine import Engine
 from porism.systems.declared.declaration import Declaration, shipped

@@ -17,8 +17,8 @@ from endpoints import endpoint_server
 from porism.cli import main
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
+from porism.evaluate.runs.check import check_files
 from porism.evaluate.runs.run import read_run
-from porism.evaluate.runs.submission import check_files
 from porism.records import Topic
 from porism.systems.runs.run import RunOptions, RunRecord, make_run
 

@@ -10,7 +10,7 @@ from starlette.testclient import TestClient
 
 from lab_case import PASSWORD, LabCase
 from porism.lab.judging.content import Content
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
 from porism.web.assess.app import create_app
 from porism.web.assess.context import thread_address

@@ -14,7 +14,7 @@ from types import ModuleType
 import httpx
 
 from porism.lab.judging.assessments import assessments
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 
 BENCH = Path(__file__).resolve().parents[3] / "bench" / "assess.py"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from lab_case import LabCase
 from porism.lab.judging.assign import assign_dual, assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.people import add_model_account
-from porism.lab.judging.storage.journal import Entry, Journal
 
 from .client import Person
 

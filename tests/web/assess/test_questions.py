@@ -8,7 +8,7 @@ import httpx
 
 from lab_case import LabCase
 from porism.lab.judging.assign import assign_topic
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 
 from .client import Person
 from .test_judge import begin

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from lab_case import LabCase
 from porism.lab.judging.assign import assign_topic
 from porism.lab.judging.assignments import assignments
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
 from porism.web.assess import requests
 from porism.web.assess.app import ROUTES

@@ -7,8 +7,8 @@ from pathlib import Path
 from lab_case import LabCase
 from porism.lab.judging.assign import assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.record import record_entries
-from porism.lab.judging.storage.journal import Entry, Journal
 from porism.lab.submissions import Submissions
 
 from .client import Person

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from porism.errors import PorismError
 from porism.evaluate.qrels import count
-from porism.evaluate.reports.table import Cell, Table
+from porism.evaluate.table import Cell, Table
 
 TABLES = {
     "teams": ("Submitted runs (table 1)", ("baselines of the organisers under Baseline",)),

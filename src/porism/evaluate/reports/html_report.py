@@ -16,8 +16,8 @@ from porism.evaluate.measures.score import Scores
 from porism.evaluate.qrels import count
 from porism.evaluate.reliability import DEPTHS, CurvePoint, judged_rates, precision_by_depth, recall_by_depth
 from porism.evaluate.reports import svg, tables
-from porism.evaluate.reports.table import Table, as_html
 from porism.evaluate.significance import Comparison, bootstrap, differences
+from porism.evaluate.table import Table, as_html
 from porism.files import atomic_file
 
 TICKS = [(math.log10(depth), str(depth)) for depth in (1, 10, 100, 1000)]

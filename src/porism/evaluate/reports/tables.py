@@ -11,8 +11,8 @@ from porism.evaluate.measures.measure import parse_all
 from porism.evaluate.measures.score import score, score_subsets
 from porism.evaluate.published import MEASURES, difference_from_official, with_published, year_of
 from porism.evaluate.reliability import DEPTHS, judged_rates, leave_team_out, relevant_found
-from porism.evaluate.reports.table import Cell, Table
 from porism.evaluate.significance import COEFFICIENTS, Comparison, compare_all, correlations
+from porism.evaluate.table import Cell, Table
 
 Rows = list[tuple[Cell, ...]]
 SIGNIFICANT = 0.05

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from porism.evaluate.qrels import read_qrels
 from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, assigned_items, assignments
-from porism.lab.judging.storage.journal import Event, FieldKey, Journal
+from porism.lab.judging.journal import Event, FieldKey, Journal
 from porism.lab.sampling import shuffled
 from porism.records import Judgment
 

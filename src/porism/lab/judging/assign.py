@@ -7,8 +7,8 @@ from collections.abc import Iterable
 
 from porism.errors import PorismError
 from porism.lab.judging.assignments import Assignment, assigned_items, assignments, is_done
+from porism.lab.judging.journal import Journal
 from porism.lab.judging.people import check_purpose, require_assessor
-from porism.lab.judging.storage.journal import Journal
 from porism.lab.pooling.pool import is_written_answer, topic_key
 from porism.lab.sampling import stratified_sample
 

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import NamedTuple
 
 from porism.errors import PorismError
+from porism.lab.judging.journal import FieldKey, Journal, Values, topic_field
 from porism.lab.judging.scale import grade_of_text
-from porism.lab.judging.storage.journal import FieldKey, Journal, Values, topic_field
 
 EXTRA_QUESTIONS = ("machine", "unrelated")
 ASSIGNMENT_COLUMNS = "id, assessor, task, topic, purpose, round"

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from porism.errors import PorismError
 from porism.files import open_text
 from porism.lab.judging.assignments import Card
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.lab.pooling.pool import ItemId, PoolItem, WrittenAnswer, topic_key
 from porism.lab.sampling import seeded_random
 from porism.records import Topic

@@ -19,9 +19,9 @@ from porism.errors import PorismError
 from porism.lab.judging.assessments import is_model
 from porism.lab.judging.assignments import AssignedItem, Assignment, Card, assigned_items, assignments, submitted_items
 from porism.lab.judging.items import find_topic
+from porism.lab.judging.journal import Entry, Journal
 from porism.lab.judging.people import PURPOSES
 from porism.lab.judging.scale import grade, grades
-from porism.lab.judging.storage.journal import Entry, Journal
 from porism.records import Topic
 from porism.search.generation.endpoint import Completion, Endpoint, EndpointError, Message, Sampling, address, printable
 from porism.text.read import read_official

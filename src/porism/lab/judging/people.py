@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.lab.judging.assessments import MODEL_PREFIX, is_model
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 
 PURPOSES = ("dual", "training")  # what a model may be assigned
 

@@ -16,8 +16,8 @@ from porism.lab.judging.assignments import (
     find_assignment,
     submitted_items,
 )
+from porism.lab.judging.journal import Entry, Event, Journal
 from porism.lab.judging.scale import grades
-from porism.lab.judging.storage.journal import Entry, Event, Journal
 
 TEXT_LIMIT = 4000
 _TEXT = re.compile(rf"(?s).{{0,{TEXT_LIMIT}}}")

@@ -12,8 +12,8 @@ from porism.lab.judging.agreement import kappa, mean_agreement, pair_agreements
 from porism.lab.judging.assessments import Assessment, assessments, is_model
 from porism.lab.judging.assignments import assignments
 from porism.lab.judging.items import JudgedItem, insert_item, opaque_key
+from porism.lab.judging.journal import Journal
 from porism.lab.judging.scale import RELEVANT, grade
-from porism.lab.judging.storage.journal import Journal
 from porism.lab.pooling.pool import Instance, PoolItem, WrittenAnswer, topic_key
 
 HEADER = ["round", "topic", "item", "grade", "reason"]

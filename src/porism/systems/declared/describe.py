@@ -11,7 +11,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from porism.errors import PorismError
-from porism.evaluate.reports.table import Cell, Table, render
+from porism.evaluate.table import Cell, Table, render
 from porism.systems.declared.declaration import MEASURES, Declaration, PartUse, declared, find_declaration, shipped
 from porism.systems.declared.parts import part_options
 from porism.systems.declared.pipeline import all_models

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from porism.corpus.content import Content
 from porism.corpus.post import Post
-from porism.evaluate.task3.text_measures import tokenize
+from porism.evaluate.text_measures import tokenize
 from porism.models.encoder import BiEncoder
 from porism.records import Query, Topic
 from porism.search.display.sentences import whole_sentences

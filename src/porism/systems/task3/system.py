@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from porism.errors import PorismError
-from porism.evaluate.task3.text_measures import DOLLAR
+from porism.evaluate.text_measures import DOLLAR
 from porism.records import Topic
 from porism.search.generation.answer_text import MAX_LENGTH
 from porism.search.retriever import Pipeline, Ranking, reported

@@ -16,10 +16,10 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from porism.corpus.content import Content as StoredContent
-from porism.evaluate.runs.id_lookup import CollectionLookup
+from porism.evaluate.runs.lookup import CollectionLookup
 from porism.lab.judging.content import Content
-from porism.lab.judging.storage.journal import Journal
-from porism.lab.judging.storage.verify import check_journal
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.verify import check_journal
 from porism.lab.submissions import Submissions, topic_ids
 from porism.store import open_content
 from porism.web.assess import judge, login, organise, submissions, threads, topics

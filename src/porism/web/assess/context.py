@@ -14,8 +14,8 @@ from porism.corpus.content import Content as StoredContent
 from porism.lab.judging.assignments import Assignment
 from porism.lab.judging.content import Content
 from porism.lab.judging.items import topic_thread_id
+from porism.lab.judging.journal import Journal
 from porism.lab.judging.people import Session
-from porism.lab.judging.storage.journal import Journal
 from porism.lab.submissions import Submissions
 
 # The names of the purposes on the pages.

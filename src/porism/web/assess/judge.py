@@ -19,9 +19,9 @@ from porism.lab.judging.assignments import (
 )
 from porism.lab.judging.content import answer_blocks, formula_html
 from porism.lab.judging.items import find_topic
+from porism.lab.judging.journal import Entry, FieldKey, Values
 from porism.lab.judging.record import answer, ask, conversations, messages, record_entries
 from porism.lab.judging.scale import grade, grade_of_text, grades
-from porism.lab.judging.storage.journal import Entry, FieldKey, Values
 from porism.web.assess.requests import Refused, RequestContext
 
 EXTRA_QUESTIONS = {

@@ -36,11 +36,11 @@ from porism.lab.judging.assessments import (
 from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
 from porism.lab.judging.assignments import Assignment, Progress, assignments, progress
 from porism.lab.judging.content import answer_blocks, formula_html
+from porism.lab.judging.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv, results_csv
 from porism.lab.judging.items import JudgedItem, find_item, find_topic, item_keys, topic_assignments
+from porism.lab.judging.journal import Event, Journal, topic_field
 from porism.lab.judging.people import ROLES, accounts, add_account
-from porism.lab.judging.results.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv, results_csv
 from porism.lab.judging.scale import grade, grades
-from porism.lab.judging.storage.journal import Event, Journal, topic_field
 from porism.lab.judging.training import training_results
 from porism.records import Judgment
 from porism.web.assess.requests import Refused, RequestContext

@@ -19,9 +19,9 @@ from porism.lab.judging.assignments import (
 )
 from porism.lab.judging.content import Content, answer_blocks
 from porism.lab.judging.items import find_topic
+from porism.lab.judging.journal import Entry, FieldKey, Values, topic_field
 from porism.lab.judging.record import record_entries
 from porism.lab.judging.scale import RELEVANT, Grade, grade
-from porism.lab.judging.storage.journal import Entry, FieldKey, Values, topic_field
 from porism.web.assess.requests import RequestContext
 
 TOPIC_FIELDS = ("narrative", "text_alone", "formulas_alone")

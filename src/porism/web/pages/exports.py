@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from porism.evaluate.reports.table import spreadsheet_cell
+from porism.evaluate.table import spreadsheet_cell
 from porism.formula.characters import xml_text
 from porism.search.display.readable import readable_latex
 from porism.search.display.results import HighlightedSegment, Results, SearchHit

@@ -20,8 +20,8 @@ from porism.errors import PorismError
 from porism.evaluate.experiment import Experiment, read_experiment
 from porism.evaluate.reports.html_report import LeaderboardRow, draw_figures, hardest_first
 from porism.evaluate.reports.html_report import leaderboard as leaderboard_rows
-from porism.evaluate.reports.table import as_html
 from porism.evaluate.reports.tables import published_tables
+from porism.evaluate.table import as_html
 from porism.search.engine import Engine
 from porism.web.api.slots import run_view
 from porism.web.pages.routes import render

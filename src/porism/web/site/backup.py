@@ -23,7 +23,7 @@ from porism.corpus.store.schema import MANIFEST
 from porism.errors import PorismError
 from porism.files import already_exists, atomic_directory, disk_error, remove_litter, unfinished_file
 from porism.integrity import DamageError, FileChecksum, describe_file, seal
-from porism.lab.judging.storage.journal import Journal
+from porism.lab.judging.journal import Journal
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
 from porism.store.embedded.manifest import SEARCH, read_manifest

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from porism.errors import PorismError
 from porism.evaluate.qrels import CODES, HIGHEST, Qrels
-from porism.evaluate.reports.table import Cell, Table
 from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.run import Run
-from porism.evaluate.task3.text_measures import (
+from porism.evaluate.table import Cell, Table
+from porism.evaluate.text_measures import (
     OWN,
     Encoder,
     Tokenizer,

@@ -1,19 +1,70 @@
-"""Map the formula ids of Task 2 runs to visual ids, by which formulas are judged."""
+"""Look up the ids of runs in a collection: kinds of posts, formulas, and the visual ids by which formulas are judged."""
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Protocol
 
 from porism.corpus.content import batched
+from porism.corpus.post import Formula
 from porism.errors import PorismError
 from porism.evaluate.qrels import Qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, Run, read_run
 from porism.files import open_text, report_unreadable
 
-BATCH = 20_000  # formulas that are looked up together
+POSTS_TOGETHER = 1000  # posts are read with their texts
+
+
+class IdLookup(Protocol):
+    """What the check of a run needs to know about ids."""
+
+    def post_kinds(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return `question` or `answer` for those of the ids that are posts."""
+        ...
+
+    def formulas(self, ids: Iterable[int]) -> dict[int, Formula]:
+        """Return those of the ids that are formulas."""
+        ...
+
+
+class CollectionLookup:
+    """Look up ids in a collection."""
+
+    def __init__(self, address: str | Path) -> None:
+        from porism.store import open_content
+
+        self.content = open_content(address)
+
+    def post_kinds(self, ids: Iterable[int]) -> dict[int, str]:
+        """Return `question` or `answer` for those of the ids that are posts."""
+        kinds: dict[int, str] = {}
+        for known in batched(sorted(self.content.known_posts([*ids])), POSTS_TOGETHER):
+            kinds.update((number, post.kind) for number, post in self.content.posts_by_id(known).items())
+        return kinds
+
+    def formulas(self, ids: Iterable[int]) -> dict[int, Formula]:
+        """Return those of the ids that are formulas."""
+        return self._formulas(sorted(set(ids)))
+
+    def _formulas(self, ids: Sequence[int]) -> dict[int, Formula]:
+        """A batch refuses an unknown formula: its halves are then read, and so on, until only the unknown ones are left out."""
+        try:
+            return self.content.formulas_by_id(ids)
+        except PorismError:
+            middle = len(ids) // 2
+            return {**self._formulas(ids[:middle]), **self._formulas(ids[middle:])} if middle else {}
+
+    def bodies(self, items: Iterable[str]) -> dict[str, str]:
+        """Return the HTML of those posts that the collection has."""
+        numbers = {item: int(item) for item in items}
+        posts = self.content.posts_by_id([*self.content.known_posts([*numbers.values()])])
+        return {item: posts[number].body.html() for item, number in numbers.items() if number in posts}
+
+
+FORMULAS_TOGETHER = 20_000
 
 
 def to_visual_ids(run: Run, visual: Mapping[str, str], limit: int = LIMIT) -> Run:
@@ -72,13 +123,12 @@ def find_visual_ids(
         return read_visual_map(table)
     if collection is None:
         return None
-    from porism.evaluate.runs.id_lookup import CollectionLookup
 
     lookup = CollectionLookup(collection)
     items = {item for path in runs for ranking in read_run(path).rankings.values() for item in ranking.items}
     items.update(item for grades in qrels.values() for item in grades)
     found: dict[str, str] = {}
-    for batch in batched((item for item in sorted(items) if item.isdecimal()), BATCH):
+    for batch in batched((item for item in sorted(items) if item.isdecimal()), FORMULAS_TOGETHER):
         formulas = lookup.formulas(map(int, batch))
         found.update((item, str(formulas[int(item)].visual_id)) for item in batch if int(item) in formulas)
     return found

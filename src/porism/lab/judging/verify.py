@@ -15,8 +15,8 @@ import numpy as np
 
 from porism.errors import PorismError
 from porism.integrity import Damage, Verification, raise_first
-from porism.lab.judging.storage.journal import Journal
-from porism.lab.judging.storage.row_checks import CHECKED, damaged_rows
+from porism.lab.judging.journal import Journal
+from porism.lab.judging.row_checks import CHECKED, damaged_rows
 from porism.progress import Progress, Silent
 
 HEADER, FRAME = 32, 24

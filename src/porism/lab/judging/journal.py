@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 from porism.errors import PorismError
-from porism.lab.judging.storage.row_checks import check_statements, note_all_rows, write_checks
+from porism.lab.judging.row_checks import check_statements, note_all_rows, write_checks
 
 FORMAT = 3
 WITHOUT_CHECKS = 2  # the format before rows had checksums; such a journal gets them when it is opened

@@ -1,1 +1,0 @@
-"""What an assessment gives: qrels and tables."""

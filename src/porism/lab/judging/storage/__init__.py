@@ -1,1 +1,0 @@
-"""The journal on disk: its tables, checksums and checks."""
