@@ -7,7 +7,8 @@ import re
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -91,6 +92,27 @@ DIALECT = {
 PLAIN_PAGES = (*sorted((ROOT / "docs").rglob("*.md")), *sorted(ROOT.glob("*.md")))
 
 
+@cache
+def tree_of(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+def for_each_module(check: Callable[[Path], None]) -> Callable[[], None]:
+    """Make one test of a check: it runs on all modules, and fails with all that is wrong."""
+
+    def test() -> None:
+        wrong = []
+        for path in MODULES:
+            try:
+                check(path)
+            except AssertionError as error:
+                wrong.append(str(error))
+        assert not wrong, "\n".join(wrong)
+
+    test.__name__, test.__doc__ = check.__name__, check.__doc__
+    return test
+
+
 def package_of(path: Path) -> str:
     return path.relative_to(SOURCE).parts[0].removesuffix(".py")
 
@@ -108,12 +130,12 @@ def imports_of(tree: ast.AST) -> set[str]:
     return {name.split(".")[1] for name in names if name.startswith("porism.")}
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+@for_each_module
 def test_imports_go_down_only(path: Path) -> None:
     own = package_of(path)
     if own in ("__init__", "__main__"):
         return
-    used = imports_of(ast.parse(path.read_text()))
+    used = imports_of(tree_of(path))
     wrong = {name for name in used if name in LEVEL and name != own and LEVEL[name] >= LEVEL[own]}
     assert not wrong, f"{path} is at level {LEVEL[own]} ({own}) and imports {wrong}"
 
@@ -134,7 +156,7 @@ def folder_graph() -> dict[str, set[str]]:
     graph: dict[str, set[str]] = {}
     for name, path in modules.items():
         used = graph.setdefault(folder(name), set())
-        for node in imports_at_once(ast.parse(path.read_text())):
+        for node in imports_at_once(tree_of(path)):
             found = {f"{node.module}.{alias.name}" for alias in node.names} & modules.keys() or {node.module}
             used.update(map(folder, found & modules.keys()))
     return graph
@@ -199,12 +221,12 @@ def whole_imports(tree: ast.AST) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+@for_each_module
 def test_data_has_one_door(path: Path) -> None:
     name = path.relative_to(SOURCE).as_posix()
     if name.startswith(("store/", "corpus/")) or name in PAST_THE_DOOR:
         return
-    tree = ast.parse(path.read_text())
+    tree = tree_of(path)
     wrong = {one for one in whole_imports(tree) if one.startswith(IMPLEMENTATIONS)}
     assert not wrong, f"{name} imports {wrong}: read porism.store.protocols, open with porism.store.open_store"
     texts = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
@@ -217,7 +239,7 @@ def test_data_has_one_door(path: Path) -> None:
 
 def test_the_exceptions_of_the_door_are_used() -> None:
     for name in PAST_THE_DOOR:
-        imports = whole_imports(ast.parse((SOURCE / name).read_text()))
+        imports = whole_imports(tree_of(SOURCE / name))
         assert any(one.startswith(IMPLEMENTATIONS) for one in imports), f"{name} needs no exception"
     assert all((SOURCE / place).exists() for place in OWN_FILES)
 
@@ -233,10 +255,10 @@ def test_light_core(arguments: list[str]) -> None:
     assert not loaded & set(HEAVY)
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+@for_each_module
 def test_processes_are_started_with_the_safe_path(path: Path) -> None:
     """What Porism starts gets `safe_environment()`. Workers come from `porism.parallel`, or are forked."""
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(tree_of(path)):
         called = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
         if called.startswith("subprocess."):
             given = {option.arg: ast.unparse(option.value) for option in node.keywords}
@@ -304,9 +326,9 @@ def public_definitions(tree: ast.Module) -> list[ast.FunctionDef | ast.AsyncFunc
     return found
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+@for_each_module
 def test_public_things_are_typed_and_documented(path: Path) -> None:
-    for node in public_definitions(ast.parse(path.read_text())):
+    for node in public_definitions(tree_of(path)):
         assert ast.get_docstring(node), f"{path}:{node.lineno}: {node.name} has no docstring"
         if not isinstance(node, ast.ClassDef):
             bare = [
@@ -316,11 +338,11 @@ def test_public_things_are_typed_and_documented(path: Path) -> None:
             assert node.returns is not None, f"{path}:{node.lineno}: {node.name} has no return type"
 
 
-@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(SOURCE)))
+@for_each_module
 def test_modules_and_functions_are_short(path: Path) -> None:
     text = path.read_text()
     assert len(text.splitlines()) <= 400, f"{path}: look for the second idea"
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(tree_of(path)):
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
             assert (node.end_lineno or 0) - node.lineno <= 60, f"{path}:{node.lineno}: {node.name} is too long"
 
