@@ -6,7 +6,6 @@ import bz2
 import contextlib
 import csv
 import errno
-import fcntl
 import functools
 import glob
 import gzip
@@ -25,7 +24,7 @@ from typing import IO, Any, TypeVar, cast
 
 from porism.errors import PorismError
 from porism.limits import unpacked
-from porism.locks import is_locked, lock_of, only_writer
+from porism.locks import is_locked, lock, lock_of, only_writer
 
 UNFINISHED = ".unfinished-"  # in the names of files and directories that are being written
 JUST_CREATED = 60.0  # seconds within which a new file may not be locked yet
@@ -195,7 +194,7 @@ def unfinished_file(target: Path) -> Iterator[IO[bytes]]:
     prefix = f".{target.name}{UNFINISHED}"
     with tempfile.NamedTemporaryFile(dir=target.parent, prefix=prefix, delete=False) as work:
         try:
-            fcntl.flock(work, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(cast(IO[bytes], work))
             yield cast(IO[bytes], work)
         finally:
             Path(work.name).unlink(missing_ok=True)
@@ -273,7 +272,9 @@ def disk_error(error: OSError, path: Path) -> PorismError:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the names of the files in a folder are on disk."""
+    """Wait until the names of the files in a folder are on disk, where the system opens folders."""
+    if os.name == "nt":
+        return
     handle = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(handle)

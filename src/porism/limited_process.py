@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import resource
 import select
 import signal
 import subprocess
@@ -22,6 +21,11 @@ from collections.abc import Callable
 from typing import IO, Any
 
 from porism.safe_path import safe_environment, safe_path
+
+try:
+    import resource
+except ImportError:  # a system without limits of processes, such as Windows
+    resource = None  # type: ignore[assignment]
 
 START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from importlib import import_module; import_module(sys.argv[2]).serve()"
 
@@ -46,7 +50,9 @@ class LimitedProcess:
 
     def ask(self, question: object, seconds: float, wait: float) -> Any:
         """Return the answer, which may take these seconds of processor time, and of the clock as many as `wait`. Raise
-        Ended if it takes more."""
+        Ended if it takes more, or if the system has no such limits: then nothing is tried."""
+        if resource is None:
+            raise Ended(0)
         with self._lock:
             child = self._running()
             assert child.stdin is not None

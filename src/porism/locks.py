@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-import fcntl
 import os
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import IO
 
 from porism.errors import PorismError
+
+try:
+    import fcntl
+except ImportError:  # a system without file locks, such as Windows
+    fcntl = None  # type: ignore[assignment]
 
 PAUSE = 0.1  # seconds between two attempts of a process that waits for a lock
 
@@ -26,6 +31,21 @@ class BusyError(PorismError):
     """Another process writes the target now."""
 
 
+def require_posix(what: str) -> None:
+    """Refuse what needs file locks and limits of processes where the system has none. Searching and scoring need neither."""
+    if fcntl is None:
+        fact = f"{what} needs file locks and limits of processes, which this system does not have"
+        raise PorismError(fact, fix="use Linux, macOS or the Windows Subsystem for Linux")
+
+
+def lock(handle: int | IO[bytes], *, wait: bool = False) -> None:
+    """Lock an open file until it is closed. If another process holds the lock, wait, or raise BlockingIOError.
+
+    Where the system has no such locks, nothing keeps two writers of a target apart."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 @contextmanager
 def lock_file(path: Path) -> Iterator[None]:
     """Hold the lock file at `path`, or raise `Locked` at once. The lock ends with the process, however that ends."""
@@ -33,7 +53,7 @@ def lock_file(path: Path) -> Iterator[None]:
     handle = _acquire(path)
     try:
         os.ftruncate(handle, 0)
-        os.pwrite(handle, str(os.getpid()).encode(), 0)
+        os.write(handle, str(os.getpid()).encode())
         yield
     finally:
         # Under the lock: a process that has opened this file notices that it is gone, and tries again.
@@ -43,11 +63,11 @@ def lock_file(path: Path) -> Iterator[None]:
 
 def _acquire(path: Path) -> int:
     while True:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(handle)
         except BlockingIOError:
-            process = os.pread(handle, 20, 0).decode("ascii", "replace")
+            process = os.read(handle, 20).decode("ascii", "replace")
             os.close(handle)
             raise Locked(process) from None
         if path.exists() and os.path.samestat(os.fstat(handle), path.stat()):
@@ -59,7 +79,7 @@ def is_locked(path: Path) -> bool:
     """Return whether a process holds the lock of a file. Nothing is created or changed."""
     try:
         with open(path, "rb") as stream:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            lock(stream)
     except BlockingIOError:
         return True
     except OSError:

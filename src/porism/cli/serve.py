@@ -15,6 +15,7 @@ from porism.cli.options import (
 )
 from porism.cli.values import add_state_option, not_negative, port, positive_seconds
 from porism.errors import PorismError
+from porism.locks import require_posix
 
 HELP = "serve the search page and the HTTP API of an index (on this machine only, unless --host says otherwise)"
 EXAMPLE = "porism serve demo/index --port 8100"
@@ -110,6 +111,7 @@ def _check(args: argparse.Namespace) -> int:
 
 
 def _serve(args: argparse.Namespace) -> int:
+    require_posix("porism serve")
     from porism.web.server.run import Settings, serve
     from porism.web.site.checks import check_settings
     from porism.web.writing.access import WriteSettings

@@ -7,7 +7,6 @@ import importlib.util
 import os
 import platform
 import re
-import resource
 import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -174,6 +173,10 @@ def machine() -> Iterator[Finding]:
         fact = f"{free / 1e9:.1f} GB free of {total / 1e9:.1f} GB"
         fix = "use fewer --workers (each needs about 200 MB), or more memory"
         yield Finding("memory", fact, "action", fix) if free < LEAST_MEMORY else Finding("memory", fact)
+    try:
+        import resource
+    except ImportError:  # a system without limits of processes, such as Windows
+        return
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     fix = "raise it before serving: ulimit -n 4096, or LimitNOFILE= in a systemd unit"
     few = 0 <= files < LEAST_FILES

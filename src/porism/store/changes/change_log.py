@@ -8,7 +8,6 @@ damage: it is reported and left out. A file that is shorter than before is refus
 
 from __future__ import annotations
 
-import fcntl
 import json
 import logging
 import os
@@ -24,6 +23,7 @@ from xxhash import xxh3_64_hexdigest
 
 from porism.errors import PorismError
 from porism.files import disk_error, sync_folder
+from porism.locks import lock
 from porism.store import open_store
 from porism.store.protocols import LogPosition
 from porism.store.state import State
@@ -161,7 +161,7 @@ class ChangeLog:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         handle = os.open(self._lock_path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, MODE)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            lock(handle, wait=True)
             yield
         finally:
             os.close(handle)

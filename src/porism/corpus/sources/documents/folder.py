@@ -16,6 +16,7 @@ from porism.corpus.sources.raw import Dropped, Part, RawPost, Record
 from porism.files import read_regular
 from porism.formula.latex.macros import UNEXPANDED
 from porism.limits import limit
+from porism.locks import require_posix
 from porism.text.sanitize import TAG
 
 # Files of people that would be documents, if there were a reader. Other files without a reader are counted together.
@@ -118,6 +119,7 @@ class Folder:
 
     def parts(self) -> Sequence[Part]:
         """Return all files as one part, because ids continue from file to file."""
+        require_posix("reading documents of any origin")
         statuses = [file.lstat() for file in documents(self.path)]
         size, age = sum(one.st_size for one in statuses), max((one.st_mtime_ns for one in statuses), default=0)
         return [Part(self.path.name, size, age, self._read)]

@@ -34,7 +34,7 @@ SECONDS, SECONDS_OF_CHARACTER = 10.0, 50e-6
 MEMORY_BYTES = 2 << 30
 PATIENCE = 20.0  # times the processor time that the clock may show, on a busy machine
 ENDED = {
-    -signal.SIGPROF: "takes more than {:.0f} seconds of processor time",
+    -getattr(signal, "SIGPROF", 0): "takes more than {:.0f} seconds of processor time",
     -signal.SIGABRT: f"takes more than {MEMORY_BYTES >> 30} GB of memory",
 }
 
