@@ -22,7 +22,7 @@ from porism.evaluate.qrels import Qrels, read_qrels
 from porism.evaluate.runs.run import Run, read_run
 from porism.evaluate.text_measures import (
     OWN,
-    Encoder,
+    AnswerEncoder,
     Tokenizer,
     answer_text,
     local_encoder,
@@ -100,7 +100,7 @@ class Measures:
     def __init__(self, index: Path) -> None:
         self._qrels: Qrels = read_qrels(SAMPLE / "qrels/task1.txt")
         self._tokenizers: tuple[Tokenizer, ...] = (OWN, local_tokenizer(MODEL))
-        self._encoder: Encoder = local_encoder(MODEL)
+        self._encoder: AnswerEncoder = local_encoder(MODEL)
         relevant = {int(item) for grades in self._qrels.values() for item, grade in grades.items() if grade >= RELEVANT}
         posts = open_content(index.parent / "collection").posts_by_id(list(relevant))
         texts = {str(number): reference_text(official_html(post.body)) for number, post in posts.items()}

@@ -15,7 +15,7 @@ from porism.lab.judging.journal import Journal
 from porism.lab.judging.people import add_account
 from porism.lab.judging.training import TrainingItem, load_training
 from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
-from porism.lab.pooling.pool import Pool
+from porism.lab.pooling.pool import JudgmentPool
 from porism.store import open_content
 
 PASSWORD = "correct horse battery"
@@ -147,7 +147,7 @@ class LabCase:
         self.topics1, self.topics2 = write_topics(folder)
         self.runs = write_runs(folder / "runs", self.collection)
 
-    def pool(self, task: int) -> Pool:
+    def pool(self, task: int) -> JudgmentPool:
         """The pool of a task."""
         options = PoolOptions(task, seed=3)
         names = [name for name in self.runs if ("task2" in name) == (task == 2)]

@@ -13,7 +13,7 @@ from attack.chaos.trials import Kind, Lost, Record, Stage
 from attack.small import build_collection, small_index, write_dump
 from porism.errors import PorismError
 from porism.lab.judging.assignments import assigned_items, assignments
-from porism.lab.judging.journal import Entry, Event, Journal
+from porism.lab.judging.journal import Event, Journal, JournalEntry
 from porism.lab.judging.record import record_entries
 
 
@@ -90,7 +90,10 @@ def damage_journal(stage: Stage, record: Record) -> None:
     with contextlib.closing(Journal.open(load.journal)) as journal:
         for job in assignments(journal):
             for item in assigned_items(journal, job.id):
-                entries = [Entry(item.key, 1, "grade", str(stage.rng.randrange(4))), Entry(item.key, 1, "submit", "")]
+                entries = [
+                    JournalEntry(item.key, 1, "grade", str(stage.rng.randrange(4))),
+                    JournalEntry(item.key, 1, "submit", ""),
+                ]
                 record_entries(journal, job.assessor, job.id, entries, f"chaos-{job.id}-{item.key}")
         before = list(journal.events())
     copy = stage.folder / "damaged.journal"

@@ -19,7 +19,7 @@ from bench.verify.measure import by_visual_id, made_run
 from bench.verify.sets import SETS, TestSet, Workplace
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, read_run
-from porism.evaluate.table import Table
+from porism.evaluate.table import ResultTable
 from porism.progress import Progress
 from porism.systems.loading import DEFAULT
 
@@ -140,7 +140,7 @@ def single_scores(years: tuple[YearScores, YearScores]) -> Mapping[str, tuple[fl
     return found
 
 
-def fusion_table(place: Workplace, task: int, size: int, progress: Progress) -> Table:
+def fusion_table(place: Workplace, task: int, size: int, progress: Progress) -> ResultTable:
     """Return the best fusions of a task: first those with the default engine, then all others."""
     tests = [test for test in SETS if test.task == task]
     years = (year_scores(place, tests[0], progress), year_scores(place, tests[1], progress))
@@ -172,7 +172,7 @@ def fusion_table(place: Workplace, task: int, size: int, progress: Progress) -> 
         "above porism on",
     )
     note = "min-max scores; weights chosen on the other set; MAP with unjudged hits as not relevant"
-    return Table(f"fusions_{size}", columns, tuple(rows), f"Task {task}: fusions of {size} systems", (note,))
+    return ResultTable(f"fusions_{size}", columns, tuple(rows), f"Task {task}: fusions of {size} systems", (note,))
 
 
 def _weights(weights: Sequence[float]) -> str:

@@ -26,7 +26,7 @@ from porism.lab.judging.assign import assign_items, assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.items import load_pool
 from porism.lab.judging.journal import Journal
-from porism.lab.pooling.pool import PoolItem, WrittenAnswer
+from porism.lab.pooling.pool import PooledAnswer, PoolItem
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("browser")]
 
@@ -59,7 +59,7 @@ def served(case: LabCase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
     cost, people.COST = people.COST, (2, 8, 1)
     journal = case.journal(folder / "lab.journal")
     people.COST = cost
-    load_pool(journal, 1, [PoolItem("A.1", "d_2")], [WrittenAnswer("A.1", "d_2", ATTACK)])
+    load_pool(journal, 1, [PoolItem("A.1", "d_2")], [PooledAnswer("A.1", "d_2", ATTACK)])
     with journal.write() as connection:
         connection.execute("UPDATE topic SET question = ? WHERE id = 'A.1'", (ATTACK,))
     assign_topic(journal, "ann", 1, "A.1")

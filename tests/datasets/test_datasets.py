@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import porism
-from porism.datasets import PUBLISHED, AnswerDoc, FormulaDoc, FormulaQuery, Qrel, TopicQuery, names
+from porism.datasets import PUBLISHED, AnswerDoc, FormulaDoc, FormulaTopicQuery, Qrel, TopicQuery, names
 from porism.errors import PorismError
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
@@ -56,7 +56,7 @@ def test_formulas(official: Path) -> None:
     dataset = porism.dataset("arqmath/2022/task2", official)
     assert list(dataset.docs) == [FormulaDoc("7", "a<b", "4", "2", "answer")]
     query = next(iter(dataset.queries))
-    assert isinstance(query, FormulaQuery)
+    assert isinstance(query, FormulaTopicQuery)
     assert query.formula_id
     assert query.text
     assert list(dataset.qrels) == [Qrel("B.301", "4", 2, "0")]

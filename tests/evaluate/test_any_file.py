@@ -11,7 +11,7 @@ import pytest
 
 from porism.corpus.topics.files import read_topic_info, read_topics, write_topics
 from porism.errors import PorismError
-from porism.evaluate.evaluation import Options, evaluate
+from porism.evaluate.evaluation import EvaluationOptions, evaluate
 from porism.evaluate.qrels import count, judged_only, read_qrels
 from porism.evaluate.runs.check import check_run, fix_file
 from porism.evaluate.runs.derive import convert_run, fuse
@@ -83,7 +83,7 @@ def mutated(data: bytes, chosen: Random) -> bytes:
 
 def _evaluate(path: Path, kind: str) -> None:
     runs, qrels = ([str(path)], str(QRELS)) if kind == "run" else ([str(RUN)], str(path))
-    evaluate(Options(qrels, runs, per_topic=True, coverage=True))
+    evaluate(EvaluationOptions(qrels, runs, per_topic=True, coverage=True))
 
 
 READERS: dict[str, tuple[Path, Callable[[Path], object]]] = {

@@ -10,7 +10,7 @@ import pytest
 from porism.corpus.post import Formula
 from porism.errors import PorismError
 from porism.evaluate.runs.check import check_files, check_run, check_submission, clean_run, fix_file
-from porism.evaluate.runs.problems import Problem, counts, kinds, summary
+from porism.evaluate.runs.problems import RunProblem, counts, kinds, summary
 from porism.evaluate.runs.run import read_run, write_run
 
 NAME1, NAME2, NAME3 = "T-task1-x-auto-both-P.tsv", "T-task2-x-auto-math-P.tsv", "T-task3-x-auto-both-extract-P.tsv"
@@ -134,7 +134,7 @@ def write(folder: Path, name: str, text: str | bytes) -> Path:
     return path
 
 
-def check(path: Path, task: int) -> list[Problem]:
+def check(path: Path, task: int) -> list[RunProblem]:
     return check_run(path, TOPICS[task], FakeLookup()).problems
 
 

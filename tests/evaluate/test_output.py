@@ -20,11 +20,11 @@ from porism.evaluate.qrels import read_qrels, write_qrels
 from porism.evaluate.reports.figures import write_figures
 from porism.evaluate.reports.html_report import write_report
 from porism.evaluate.runs.run import Run, write_run
-from porism.evaluate.table import FORMATS, Table, render, spreadsheet_cell, text_of_cell
+from porism.evaluate.table import FORMATS, ResultTable, render, spreadsheet_cell, text_of_cell
 
 from .random_runs import random_case
 
-TABLE = Table(
+TABLE = ResultTable(
     "example", ("run", "n", "nDCG'"), (("a_b|c", 3, 0.12345), ("d", 12, None)), "T & U", ("average: complete",)
 )
 

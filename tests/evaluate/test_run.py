@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunName, parse_name
 from porism.evaluate.runs.lookup import read_visual_map, to_visual_ids
-from porism.evaluate.runs.run import Answer, Ranking, Run, break_ties, read_run, write_rankings, write_run
+from porism.evaluate.runs.run import Ranking, Run, RunAnswer, break_ties, read_run, write_rankings, write_run
 from porism.records import Hit
 
 LINES = {
@@ -103,7 +103,10 @@ def test_a_run_written_and_read_is_the_same_run(
 
 def test_answers_written_and_read_are_the_same(tmp_path: Path) -> None:
     run = Run(
-        "r", "task3", tag="t", answers={"A.1": Answer("A.1", 'a "b"\n\tc $x$', "web"), "A.2": Answer("A.2", "", "")}
+        "r",
+        "task3",
+        tag="t",
+        answers={"A.1": RunAnswer("A.1", 'a "b"\n\tc $x$', "web"), "A.2": RunAnswer("A.2", "", "")},
     )
     write_run(run, tmp_path / "r.tsv")
     assert read_run(tmp_path / "r.tsv") == run

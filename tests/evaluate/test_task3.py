@@ -9,7 +9,7 @@ import pytest
 
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
-from porism.evaluate.runs.run import Answer, Ranking, Run
+from porism.evaluate.runs.run import Ranking, Run, RunAnswer
 from porism.evaluate.task3 import (
     FlagShares,
     Reference,
@@ -28,8 +28,8 @@ from porism.evaluate.task3 import (
 )
 from porism.evaluate.text_measures import (
     OWN,
+    AnswerEncoder,
     Encoded,
-    Encoder,
     answer_text,
     bert_score_f1,
     local_encoder,
@@ -149,8 +149,8 @@ def test_a_team_is_not_compared_with_its_own_references() -> None:
     answers = {"T-x": {"A.1": "d_1", "A.2": "d_2"}, "U-y": {"A.1": "d_1"}, "V-z": {"A.1": "d_3"}}
     qrels = {"A.1": {"d_1": 3, "d_3": 1}, "A.2": {"d_2": 2}}
     runs = [
-        Run("T-x", "task3", answers={"A.1": Answer("A.1", "one"), "A.2": Answer("A.2", "two")}),
-        Run("U-y", "task3", answers={"A.1": Answer("A.1", "one")}),
+        Run("T-x", "task3", answers={"A.1": RunAnswer("A.1", "one"), "A.2": RunAnswer("A.2", "two")}),
+        Run("U-y", "task3", answers={"A.1": RunAnswer("A.1", "one")}),
     ]
     found = task3_references(answers, runs, qrels)
     assert found == [
@@ -188,7 +188,7 @@ def test_similarity_matches_each_token_with_the_nearest() -> None:
     assert bert_score_f1(letters("ab"), letters("abcd")) == pytest.approx(2 * 1 * 0.5 / 1.5)
     marked = Encoded(letters("zab").vectors, np.array([0.0, 1.0, 1.0]))  # a mark weighs nothing
     assert bert_score_f1(marked, letters("ab")) == 1.0
-    assert similarity({"A.1": "ab"}, {"A.1": ["cd", "ab"]}, Encoder("CS-letters", letters)) == {"A.1": 1.0}
+    assert similarity({"A.1": "ab"}, {"A.1": ["cd", "ab"]}, AnswerEncoder("CS-letters", letters)) == {"A.1": 1.0}
 
 
 def test_a_missing_model_is_reported_with_a_fix(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_pickled_weights_of_a_model_are_not_read(tmp_path: Path) -> None:
 def test_the_table_names_its_measures_honestly() -> None:
     answers = {"T-task3-x-auto-both-extract-P": {"A.1": "d_1"}, "U-task3-y-auto-both-extract-P": {"A.1": "d_2"}}
     runs = [
-        Run(name, "task3", answers={"A.1": Answer("A.1", text)})
+        Run(name, "task3", answers={"A.1": RunAnswer("A.1", text)})
         for name, text in zip(answers, ("let $x$", "let $y$"), strict=True)
     ]
     table = answer_table({"A.1": {"d_1": 3, "d_2": 0}}, answers, runs, TextMeasures())

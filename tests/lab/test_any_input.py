@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from lab_case import ATTACK, LabCase
 from porism.errors import PorismError
 from porism.lab.judging.assessments import assessments
-from porism.lab.judging.content import Content, written_blocks
+from porism.lab.judging.content import ContentRenderer, written_blocks
 from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
 from porism.lab.turkle.files import REQUIRED_COLUMNS, cell, import_results
@@ -70,7 +70,7 @@ DANGEROUS = re.compile(
 @given(text=FRAGMENTS)
 @example(text=ATTACK)
 def test_no_content_can_run_scripts(case: LabCase, text: str) -> None:
-    content = Content(case.collection, lambda thread, post: f"/thread/{thread}#p{post}")
+    content = ContentRenderer(case.collection, lambda thread, post: f"/thread/{thread}#p{post}")
     for shown in (content.render(text), "".join(content.blocks(text)), "".join(written_blocks(text))):
         assert not DANGEROUS.search(shown)
         # Cells for Turkle are ASCII and contain no field.

@@ -12,7 +12,7 @@ from lab_case import PASSWORD, LabCase
 from porism.cli import main
 from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.items import topic_threads
-from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.record import record_entries
 
 
@@ -53,12 +53,14 @@ def judge(path: Path, name: str, grades: str) -> None:
     journal = Journal.open(path)
     for assignment in assignments(journal, name):
         for item, grade in zip(assigned_items(journal, assignment.id), grades, strict=False):
-            record_entries(journal, name, assignment.id, [Entry(item.key, 1, "open", "")], f"open-{item.key}", at=10.0)
+            record_entries(
+                journal, name, assignment.id, [JournalEntry(item.key, 1, "open", "")], f"open-{item.key}", at=10.0
+            )
             record_entries(
                 journal,
                 name,
                 assignment.id,
-                [Entry(item.key, 1, "grade", grade), Entry(item.key, 1, "submit", "")],
+                [JournalEntry(item.key, 1, "grade", grade), JournalEntry(item.key, 1, "submit", "")],
                 f"done-{item.key}",
                 at=40.0,
             )

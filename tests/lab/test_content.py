@@ -5,12 +5,12 @@ import re
 import pytest
 
 from lab_case import ATTACK, LabCase
-from porism.lab.judging.content import Content, written_blocks
+from porism.lab.judging.content import ContentRenderer, written_blocks
 
 
 @pytest.fixture
-def content(case: LabCase) -> Content:
-    return Content(case.collection, lambda thread, post: f"/thread/{thread}#p{post}")
+def content(case: LabCase) -> ContentRenderer:
+    return ContentRenderer(case.collection, lambda thread, post: f"/thread/{thread}#p{post}")
 
 
 def math(latex: str, name: str = "") -> str:
@@ -41,11 +41,11 @@ def math(latex: str, name: str = "") -> str:
         ("https://math.stackexchange.com/q/99999999999999999999999", None),
     ],
 )
-def test_only_links_into_the_collection_are_followed(content: Content, href: str, address: str | None) -> None:
+def test_only_links_into_the_collection_are_followed(content: ContentRenderer, href: str, address: str | None) -> None:
     assert content.link(href) == address
 
 
-def test_links_into_the_collection_open_a_new_tab_and_others_are_disabled(content: Content) -> None:
+def test_links_into_the_collection_open_a_new_tab_and_others_are_disabled(content: ContentRenderer) -> None:
     shown = content.render(
         '<a href="https://math.stackexchange.com/a/14" onclick="x()">in</a> <a href="https://evil.org">out</a>'
     )
@@ -55,14 +55,14 @@ def test_links_into_the_collection_open_a_new_tab_and_others_are_disabled(conten
     )
 
 
-def test_pictures_are_described_and_not_loaded(content: Content) -> None:
+def test_pictures_are_described_and_not_loaded(content: ContentRenderer) -> None:
     assert (
         content.render('<img src="https://evil.org/x.png" alt=\'a "plot" <b>\'>')
         == '<span class="picture">picture not shown: a &quot;plot&quot; &lt;b&gt;</span>'
     )
 
 
-def test_formulas_become_mathml_and_one_is_highlighted(content: Content) -> None:
+def test_formulas_become_mathml_and_one_is_highlighted(content: ContentRenderer) -> None:
     shown = content.render(f"<p>{math('a&lt;b', 'q_1')} and {math('c', '7')} and {math('d')}</p>", highlight="7")
     assert shown == (
         "<p><math><mi>a</mi><mo>&lt;</mo><mi>b</mi></math> and "
@@ -70,7 +70,7 @@ def test_formulas_become_mathml_and_one_is_highlighted(content: Content) -> None
     )
 
 
-def test_hostile_content_loses_everything_that_could_run(content: Content) -> None:
+def test_hostile_content_loses_everything_that_could_run(content: ContentRenderer) -> None:
     for shown in (content.render(ATTACK), "".join(content.blocks(ATTACK))):
         tags = set(re.findall(r"<\s*/?\s*([a-zA-Z0-9]+)", shown))
         assert not tags & {
@@ -91,11 +91,11 @@ def test_hostile_content_loses_everything_that_could_run(content: Content) -> No
         assert "An answer" in shown
 
 
-def test_the_content_brings_no_tokens_of_its_own(content: Content) -> None:
+def test_the_content_brings_no_tokens_of_its_own(content: ContentRenderer) -> None:
     assert content.render("<p>\ue0000\ue001 x</p>") == "<p>\ufffd0\ufffd x</p>"
 
 
-def test_blocks_are_the_top_level_elements(content: Content) -> None:
+def test_blocks_are_the_top_level_elements(content: ContentRenderer) -> None:
     blocks = content.blocks(f"loose {math('x')} <b>bold</b><p>one</p> <p></p> tail <ul><li>two</li></ul>")
     assert blocks == [
         "<p>loose <math><mi>x</mi></math> <b>bold</b></p>",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.journal import Journal, JournalEntry
 
 
 def make(path: Path) -> Journal:
@@ -18,8 +18,10 @@ def make(path: Path) -> Journal:
 
 def test_the_last_event_counts_and_none_is_deleted(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "3")], "request-0001")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "0"), Entry("k", 1, "comment", "hm")], "request-0002")
+    journal.append("ann", 1, [JournalEntry("k", 1, "grade", "3")], "request-0001")
+    journal.append(
+        "ann", 1, [JournalEntry("k", 1, "grade", "0"), JournalEntry("k", 1, "comment", "hm")], "request-0002"
+    )
     assert journal.current_values(1) == {("k", 1, "grade"): "0", ("k", 1, "comment"): "hm"}
     assert [(event.value, event.at) for event in journal.events(1)] == [("3", 0.0), ("0", 1.0), ("hm", 1.0)]
     assert journal.current_values(2) == {}
@@ -35,7 +37,7 @@ def test_the_last_event_counts_and_none_is_deleted(tmp_path: Path) -> None:
 )
 def test_no_statement_changes_or_deletes_an_event(tmp_path: Path, statement: str) -> None:
     journal = make(tmp_path / "j")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "0")], "request-0001")
+    journal.append("ann", 1, [JournalEntry("k", 1, "grade", "0")], "request-0001")
     with (
         pytest.raises(sqlite3.IntegrityError, match=r"events are never (changed|deleted)"),
         journal.write() as connection,
@@ -46,7 +48,7 @@ def test_no_statement_changes_or_deletes_an_event(tmp_path: Path, statement: str
 
 def test_a_stored_request_cannot_be_replaced(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "0")], "request-0001")
+    journal.append("ann", 1, [JournalEntry("k", 1, "grade", "0")], "request-0001")
     with journal.write() as connection:
         connection.execute("REPLACE INTO event VALUES (9, 0, 'x', 1, 'k', 1, 'grade', '3', 'request-0001')")
     assert [event.value for event in journal.events()] == ["0"]
@@ -54,7 +56,7 @@ def test_a_stored_request_cannot_be_replaced(tmp_path: Path) -> None:
 
 def test_a_repeated_request_is_stored_once(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
-    entries = [Entry("k", 1, "grade", "3"), Entry("k", 2, "grade", "1")]
+    entries = [JournalEntry("k", 1, "grade", "3"), JournalEntry("k", 2, "grade", "1")]
     assert journal.append("ann", 1, entries, "request-0001") == 2
     assert journal.append("ann", 1, entries, "request-0001") == 0
     assert len(list(journal.events())) == 2
@@ -69,7 +71,7 @@ def test_a_transaction_is_stored_completely_or_not_at_all(tmp_path: Path) -> Non
 
 def test_the_journal_uses_wal_mode_and_survives_closing(tmp_path: Path) -> None:
     journal = make(tmp_path / "j")
-    journal.append("ann", 1, [Entry("k", 1, "grade", "3")], "request-0001")
+    journal.append("ann", 1, [JournalEntry("k", 1, "grade", "3")], "request-0001")
     assert journal.read("PRAGMA journal_mode")[0][0] == "wal"
     assert journal.read("PRAGMA synchronous")[0][0] == 2
     journal.close()
@@ -87,7 +89,7 @@ def test_a_backup_is_one_complete_file_even_while_others_write(tmp_path: Path) -
             journal.append(
                 "ann",
                 1,
-                [Entry(f"k{number}", 1, "grade", "3"), Entry(f"k{number}", 1, "comment", "c")],
+                [JournalEntry(f"k{number}", 1, "grade", "3"), JournalEntry(f"k{number}", 1, "comment", "c")],
                 f"request-{number:05}",
             )
 

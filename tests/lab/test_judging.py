@@ -17,7 +17,7 @@ from porism.lab.judging.assign import (
 from porism.lab.judging.assignments import assigned_items, assignments, has_narrative, progress
 from porism.lab.judging.exports import narratives_tsv
 from porism.lab.judging.items import load_pool, pooled_items
-from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.record import record_entries
 from porism.lab.judging.training import TrainingItem, load_training, training_results
 from porism.lab.pooling.pool import PoolItem
@@ -30,7 +30,9 @@ def assignment_id(journal: Journal, name: str, purpose: str = "main", task: int 
 def enter(
     journal: Journal, name: str, job: int, key: str, field: str, value: str, instance: int = 1, at: float = 0.0
 ) -> None:
-    record_entries(journal, name, job, [Entry(key, instance, field, value)], f"test-{key}-{instance}-{field}-{at}", at)
+    record_entries(
+        journal, name, job, [JournalEntry(key, instance, field, value)], f"test-{key}-{instance}-{field}-{at}", at
+    )
 
 
 def test_a_topic_is_assigned_in_pool_order_and_grows_with_the_pool(case: LabCase, journal: Journal) -> None:
@@ -158,18 +160,18 @@ def test_only_the_owner_can_record_and_only_valid_entries(journal: Journal) -> N
     key = assigned_items(journal, job)[0].key
     foreign = assigned_items(journal, assignment_id(journal, "bob"))[0].key
     for name, entry, message in [
-        ("bob", Entry(key, 1, "grade", "3"), f"there is no assignment {job}"),
-        ("ann", Entry(foreign, 1, "grade", "3"), "the item is not in this assignment"),
-        ("ann", Entry(key, 2, "grade", "3"), "the item is not in this assignment"),
-        ("ann", Entry(key, 1, "grade", "4"), "'4' is not a valid grade"),
-        ("ann", Entry(key, 1, "grade", ""), "'' is not a valid grade"),
-        ("ann", Entry(key, 1, "known", "3"), "there is no field 'known'"),
-        ("ann", Entry(key, 1, "machine", "1"), "this assignment has no field 'machine'"),
-        ("ann", Entry(key, 1, "comment", "x" * 4001), "the comment is too long"),
-        ("ann", Entry("", 0, "grade", "3"), "there is no field 'grade'"),
+        ("bob", JournalEntry(key, 1, "grade", "3"), f"there is no assignment {job}"),
+        ("ann", JournalEntry(foreign, 1, "grade", "3"), "the item is not in this assignment"),
+        ("ann", JournalEntry(key, 2, "grade", "3"), "the item is not in this assignment"),
+        ("ann", JournalEntry(key, 1, "grade", "4"), "'4' is not a valid grade"),
+        ("ann", JournalEntry(key, 1, "grade", ""), "'' is not a valid grade"),
+        ("ann", JournalEntry(key, 1, "known", "3"), "there is no field 'known'"),
+        ("ann", JournalEntry(key, 1, "machine", "1"), "this assignment has no field 'machine'"),
+        ("ann", JournalEntry(key, 1, "comment", "x" * 4001), "the comment is too long"),
+        ("ann", JournalEntry("", 0, "grade", "3"), "there is no field 'grade'"),
     ]:
         with pytest.raises(PorismError) as error:
-            record_entries(journal, name, job, [Entry(key, 1, "comment", "good"), entry], "test-request-1")
+            record_entries(journal, name, job, [JournalEntry(key, 1, "comment", "good"), entry], "test-request-1")
         assert error.value.message == message
     with pytest.raises(PorismError, match="the form has no request key"):
         record_entries(journal, "ann", job, [], "")
@@ -218,7 +220,7 @@ def test_training_grades_cannot_be_changed_after_the_feedback(journal: Journal) 
     job = assignment_id(journal, "ann", "training")
     key = assigned_items(journal, job)[0].key
     with pytest.raises(PorismError, match="a training grade cannot be changed after its feedback"):
-        record_entries(journal, "ann", job, [Entry(key, 1, "grade", "0")], "test-later-1")
+        record_entries(journal, "ann", job, [JournalEntry(key, 1, "grade", "0")], "test-later-1")
     enter(journal, "ann", job, key, "submit", "")  # the same request again: fine
     ann, bob = training_results(journal)
     # TrainingItem 3 0 1. ann agrees fully. bob says 3 0 0: po = 2/3, pe = (1*1 + 2*1)/9 = 1/3, kappa = 1/2; H+M fully.
@@ -238,7 +240,7 @@ def test_extra_questions_on_posts_and_written_answers(journal: Journal) -> None:
     assert extra_answers(journal) == [("A.1", "d_1", 1, 0)]
     assert progress(journal, job).done == 1
     with pytest.raises(PorismError, match="this assignment has no field 'grade'"):
-        record_entries(journal, "ann", job.id, [Entry(items["d_1"], 1, "grade", "3")], "test-request-9")
+        record_entries(journal, "ann", job.id, [JournalEntry(items["d_1"], 1, "grade", "3")], "test-request-9")
 
 
 def test_a_narrative_is_complete_with_both_questions_answered(journal: Journal) -> None:
@@ -248,11 +250,11 @@ def test_a_narrative_is_complete_with_both_questions_answered(journal: Journal) 
         journal,
         "ann",
         job,
-        [Entry("", 0, "narrative", "A proof."), Entry("", 0, "text_alone", "yes")],
+        [JournalEntry("", 0, "narrative", "A proof."), JournalEntry("", 0, "text_alone", "yes")],
         "test-request-1",
     )
     assert not has_narrative(journal.current_values(job))
-    record_entries(journal, "ann", job, [Entry("", 0, "formulas_alone", "no")], "test-request-2")
+    record_entries(journal, "ann", job, [JournalEntry("", 0, "formulas_alone", "no")], "test-request-2")
     assert has_narrative(journal.current_values(job))
 
 
@@ -260,7 +262,7 @@ def test_a_narrative_is_complete_with_both_questions_answered(journal: Journal) 
 def test_a_narrative_is_no_formula_of_a_spreadsheet(journal: Journal, narrative: str) -> None:
     assign_topic(journal, "ann", 1, "A.1")
     record_entries(
-        journal, "ann", assignment_id(journal, "ann"), [Entry("", 0, "narrative", narrative)], "test-request-1"
+        journal, "ann", assignment_id(journal, "ann"), [JournalEntry("", 0, "narrative", narrative)], "test-request-1"
     )
     (_, row) = narratives_tsv(journal).splitlines()
     assert row.split("\t")[-1] == f"'{narrative.strip()}"

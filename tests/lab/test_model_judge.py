@@ -18,8 +18,8 @@ from porism.lab.judging.assessments import Assessment, assessments
 from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
 from porism.lab.judging.assignments import assigned_items, assignments
 from porism.lab.judging.exports import results_csv
-from porism.lab.judging.journal import Entry, Journal
-from porism.lab.judging.model_judge import Attempts, ModelJudge, instructions, parse_reply, total_usage
+from porism.lab.judging.journal import Journal, JournalEntry
+from porism.lab.judging.model_judge import ModelJudge, RetryPolicy, instructions, parse_reply, total_usage
 from porism.lab.judging.people import accounts, add_account, add_model_account
 from porism.lab.judging.qrels import variants
 from porism.lab.judging.record import record_entries
@@ -42,8 +42,12 @@ def ready(journal: Journal) -> Journal:
         assign_topic(journal, "ann", task, topic)
     for job in assignments(journal, "ann"):
         for at, item in enumerate(assigned_items(journal, job.id)):
-            entries = [Entry(item.key, n, "grade", str((3, 2, 0)[at % 3])) for n in range(1, len(item.cards) + 1)]
-            record_entries(journal, "ann", job.id, [*entries, Entry(item.key, 1, "submit", "")], f"person-{item.key}")
+            entries = [
+                JournalEntry(item.key, n, "grade", str((3, 2, 0)[at % 3])) for n in range(1, len(item.cards) + 1)
+            ]
+            record_entries(
+                journal, "ann", job.id, [*entries, JournalEntry(item.key, 1, "submit", "")], f"person-{item.key}"
+            )
     add_model_account(journal, MODEL)
     for task, topic in ((1, "A.1"), (2, "B.1")):
         assign_dual(journal, MODEL, task, topic, None, 0)
@@ -52,7 +56,7 @@ def ready(journal: Journal) -> Journal:
 
 def judge(journal: Journal, case: LabCase, url: str, attempts: int = 3, seconds: float = 30.0) -> int:
     endpoint = Endpoint(url, "small-7b", "", seconds)
-    return ModelJudge(journal, case.collection, MODEL, endpoint, Attempts(attempts, 0.01)).run(lambda _: None)
+    return ModelJudge(journal, case.collection, MODEL, endpoint, RetryPolicy(attempts, 0.01)).run(lambda _: None)
 
 
 def own(journal: Journal) -> list[Assessment]:
@@ -160,7 +164,7 @@ def test_a_model_in_a_training_round_does_not_count_as_a_colleague(ready: Journa
         assign_training(ready, name, 1, 1)
         job = next(job for job in assignments(ready, name) if job.purpose == "training")
         for item, grade in zip(sorted(assigned_items(ready, job.id), key=lambda item: item.key), grades, strict=True):
-            entries = [Entry(item.key, 1, "grade", grade), Entry(item.key, 1, "submit", "")]
+            entries = [JournalEntry(item.key, 1, "grade", grade), JournalEntry(item.key, 1, "submit", "")]
             ready.append(name, job.id, entries, f"training-{name}-{item.key}")
     results = {result.assessor: result for result in training_results(ready)}
     assert results["ann"].others_kappa == 1.0

@@ -2,11 +2,11 @@ from __future__ import annotations
 
 from porism.lab.pooling.pool import (
     DEPTHS,
-    Origin,
+    PooledAnswer,
     PoolItem,
+    PoolOrigin,
     RankedRun,
     SubmittedAnswer,
-    WrittenAnswer,
     depth_pool,
     judging_order,
     name_answers,
@@ -26,13 +26,13 @@ def test_each_run_is_cut_at_its_own_depth() -> None:
     origins = depth_pool([ranked_run("p", 45, 60), ranked_run("a", 20, 60, start=100)])
     assert sum(origin.run == "p" for origin in origins) == 45
     assert sum(origin.run == "a" for origin in origins) == 20
-    assert Origin("A.1", "44", "p", 45) in origins
-    assert Origin("A.1", "119", "a", 20) in origins
+    assert PoolOrigin("A.1", "44", "p", 45) in origins
+    assert PoolOrigin("A.1", "119", "a", 20) in origins
 
 
 def test_a_short_run_is_pooled_completely_and_a_repeated_item_once() -> None:
     origins = depth_pool([RankedRun("r", 3, {"A.1": ["7", "7", "8"]})])
-    assert origins == [Origin("A.1", "7", "r", 1), Origin("A.1", "8", "r", 2)]
+    assert origins == [PoolOrigin("A.1", "7", "r", 1), PoolOrigin("A.1", "8", "r", 2)]
 
 
 def test_the_judging_order_is_seeded_by_topic_and_hides_the_rank() -> None:
@@ -45,7 +45,7 @@ def test_the_judging_order_is_seeded_by_topic_and_hides_the_rank() -> None:
 
 
 def test_topics_are_sorted_by_number() -> None:
-    origins = [Origin("A.10", "1", "r", 1), Origin("A.9", "1", "r", 1)]
+    origins = [PoolOrigin("A.10", "1", "r", 1), PoolOrigin("A.9", "1", "r", 1)]
     assert [item.topic for item in judging_order(origins, 0)] == ["A.9", "A.10"]
     assert topic_key("A.9") < topic_key("A.10") < topic_key("B.1")
 
@@ -54,7 +54,7 @@ def test_added_runs_contribute_only_new_items_as_the_next_round() -> None:
     first = judging_order(depth_pool([ranked_run("p", 3, 3)]), seed=1)
     more = judging_order(depth_pool([ranked_run("late", 5, 5)]), seed=1, already=first)
     assert {(item.item, item.round) for item in more} == {("3", 2), ("4", 2)}
-    third = judging_order([Origin("A.1", "99", "x", 1)], 1, already=[*first, *more])
+    third = judging_order([PoolOrigin("A.1", "99", "x", 1)], 1, already=[*first, *more])
     assert third == [PoolItem("A.1", "99", 3)]
 
 
@@ -62,15 +62,15 @@ def test_equal_written_answers_of_a_topic_share_one_synthetic_id() -> None:
     rows = [("run2", "A.1", "same"), ("run1", "A.1", "same"), ("run1", "A.2", "same"), ("run3", "A.1", "other")]
     answers, origins = name_answers([SubmittedAnswer(*row) for row in rows])
     assert answers == [
-        WrittenAnswer("A.1", "d_1", "same"),
-        WrittenAnswer("A.1", "d_2", "other"),
-        WrittenAnswer("A.2", "d_3", "same"),
+        PooledAnswer("A.1", "d_1", "same"),
+        PooledAnswer("A.1", "d_2", "other"),
+        PooledAnswer("A.2", "d_3", "same"),
     ]
     assert set(origins) == {
-        Origin("A.1", "d_1", "run1", 0),
-        Origin("A.1", "d_1", "run2", 0),
-        Origin("A.1", "d_2", "run3", 0),
-        Origin("A.2", "d_3", "run1", 0),
+        PoolOrigin("A.1", "d_1", "run1", 0),
+        PoolOrigin("A.1", "d_1", "run2", 0),
+        PoolOrigin("A.1", "d_2", "run3", 0),
+        PoolOrigin("A.2", "d_3", "run1", 0),
     }
     fresh, _ = name_answers([SubmittedAnswer("late", "A.1", "same"), SubmittedAnswer("late", "A.2", "new")], answers)
-    assert fresh == [WrittenAnswer("A.2", "d_4", "new")]
+    assert fresh == [PooledAnswer("A.2", "d_4", "new")]

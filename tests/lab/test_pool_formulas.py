@@ -5,29 +5,29 @@ import random
 import pytest
 
 from porism.lab.pooling.formulas import (
-    FormulaHit,
     RankedFormulaRun,
+    RunFormula,
     by_threads,
     by_votes,
     choose_instances,
     visual_pool,
     votes,
 )
-from porism.lab.pooling.pool import Instance, ItemId, Origin
+from porism.lab.pooling.pool import FormulaInstance, ItemId, PoolOrigin
 
 
-def hit(formula: int, visual: int, post: int = 0, thread: int = 0) -> FormulaHit:
-    return FormulaHit(formula, post or formula, thread or formula, visual)
+def hit(formula: int, visual: int, post: int = 0, thread: int = 0) -> RunFormula:
+    return RunFormula(formula, post or formula, thread or formula, visual)
 
 
 def test_a_run_is_pooled_down_to_enough_distinct_formulas() -> None:
     run = RankedFormulaRun("r", 2, {"B.1": [hit(1, 10), hit(2, 10), hit(3, 20), hit(4, 10), hit(5, 30)]})
-    assert visual_pool([run]) == [Origin("B.1", "10", "r", 1), Origin("B.1", "20", "r", 3)]
+    assert visual_pool([run]) == [PoolOrigin("B.1", "10", "r", 1), PoolOrigin("B.1", "20", "r", 3)]
 
 
 def test_a_short_run_is_pooled_completely() -> None:
     run = RankedFormulaRun("r", 25, {"B.1": [hit(1, 10)]})
-    assert visual_pool([run]) == [Origin("B.1", "10", "r", 1)]
+    assert visual_pool([run]) == [PoolOrigin("B.1", "10", "r", 1)]
 
 
 def test_votes_are_sums_of_reciprocal_ranks() -> None:
@@ -54,8 +54,8 @@ def test_2020_rule_1_takes_all_posts_if_they_are_few() -> None:
 
 
 def test_2020_a_post_with_the_formula_twice_counts_once() -> None:
-    twice = [FormulaHit(1, 7, 1, 10), FormulaHit(2, 7, 1, 10)]
-    assert by_threads(twice, 5, random.Random(0)) == [FormulaHit(1, 7, 1, 10)]
+    twice = [RunFormula(1, 7, 1, 10), RunFormula(2, 7, 1, 10)]
+    assert by_threads(twice, 5, random.Random(0)) == [RunFormula(1, 7, 1, 10)]
 
 
 def test_2020_rule_2_takes_one_post_per_thread_and_fills_up() -> None:
@@ -78,8 +78,8 @@ def test_2020_rule_3_takes_one_post_of_each_of_n_threads(threads: int) -> None:
 def test_instances_are_chosen_for_every_pooled_formula() -> None:
     run = RankedFormulaRun("r", 9, {"B.1": [hit(1, 10), hit(2, 10), *(hit(n, 20) for n in range(3, 12))]})
     chosen = choose_instances([run], [ItemId("B.1", "10"), ItemId("B.1", "20")], seed=4)
-    assert chosen[ItemId("B.1", "10")] == (Instance(1, 1), Instance(2, 2))
-    assert chosen[ItemId("B.1", "20")] == tuple(Instance(n, n) for n in range(3, 8))
+    assert chosen[ItemId("B.1", "10")] == (FormulaInstance(1, 1), FormulaInstance(2, 2))
+    assert chosen[ItemId("B.1", "20")] == tuple(FormulaInstance(n, n) for n in range(3, 8))
     by_thread = choose_instances([run], [ItemId("B.1", "20")], seed=4, policy="threads", limit=3)
     assert len(by_thread[ItemId("B.1", "20")]) == 3
     assert by_thread == choose_instances([run], [ItemId("B.1", "20")], seed=4, policy="threads", limit=3)

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-from porism.lab.pooling.pool import Origin, PoolItem, RunContribution, RunOverlap, report
+from porism.lab.pooling.pool import PoolItem, PoolOrigin, RunContribution, RunOverlap, report
 
 
 def test_sizes_contributions_and_overlap() -> None:
     origins = [
-        Origin("A.1", "1", "x", 1),
-        Origin("A.1", "2", "x", 2),
-        Origin("A.1", "2", "y", 1),
-        Origin("A.2", "1", "y", 1),
+        PoolOrigin("A.1", "1", "x", 1),
+        PoolOrigin("A.1", "2", "x", 2),
+        PoolOrigin("A.1", "2", "y", 1),
+        PoolOrigin("A.2", "1", "y", 1),
     ]
     items = [PoolItem("A.2", "1"), PoolItem("A.1", "1"), PoolItem("A.1", "2")]
     found = report(items, origins)

@@ -9,7 +9,7 @@ from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
 from porism.lab.pooling.build import PoolOptions, build_pool, read_manifest, read_pool, read_pool_run, write_pool
-from porism.lab.pooling.pool import Origin
+from porism.lab.pooling.pool import PoolOrigin
 
 
 def build(case: LabCase, folder: Path, names: list[str], task: int = 1, after: Path | None = None) -> int:
@@ -62,7 +62,7 @@ def test_later_runs_add_only_new_items(case: LabCase, tmp_path: Path) -> None:
         ("A.1", "15", 2),
         ("A.2", "18", 2),
     }
-    assert Origin("A.1", "12", "Blue-task1-two-auto-text-A", 1) in second.origins
+    assert PoolOrigin("A.1", "12", "Blue-task1-two-auto-text-A", 1) in second.origins
     assert [run.name for run in read_manifest(tmp_path / "two").runs] == [
         "Red-task1-one-auto-both-P",
         "Blue-task1-two-auto-text-A",

@@ -12,17 +12,17 @@ from porism.errors import PorismError
 from porism.lab.judging.assessments import assessments
 from porism.lab.judging.assign import assign_extra, assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
-from porism.lab.judging.content import Content
+from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.exports import format_time, parse_time, results_csv
-from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.record import record_entries
 from porism.lab.turkle.client import is_complete
 from porism.lab.turkle.files import COLUMNS, TEMPLATE_LIMIT, cell, export, import_results, template, to_batch
 
 
 @pytest.fixture
-def content(case: LabCase) -> Content:
-    return Content(case.collection, lambda thread, post: f"https://lab.example/thread/{thread}#p{post}")
+def content(case: LabCase) -> ContentRenderer:
+    return ContentRenderer(case.collection, lambda thread, post: f"https://lab.example/thread/{thread}#p{post}")
 
 
 def rows_of(text: str) -> list[dict[str, str]]:
@@ -48,7 +48,9 @@ def test_templates_meet_the_requirements_of_turkle(screen: str) -> None:
     assert all(name.startswith("arq_") for name in fields)
 
 
-def test_cells_are_ascii_without_fields_and_form_controls(case: LabCase, journal: Journal, content: Content) -> None:
+def test_cells_are_ascii_without_fields_and_form_controls(
+    case: LabCase, journal: Journal, content: ContentRenderer
+) -> None:
     assign_topic(journal, "ann", 1, "A.1")
     assign_topic(journal, "bob", 1, "A.2")
     assign_topic(journal, "ann", 2, "B.1")
@@ -66,7 +68,7 @@ def test_cells_are_ascii_without_fields_and_form_controls(case: LabCase, journal
 
 
 def test_an_export_reveals_no_run_and_no_document_id(
-    case: LabCase, journal: Journal, content: Content, tmp_path: Path
+    case: LabCase, journal: Journal, content: ContentRenderer, tmp_path: Path
 ) -> None:
     assign_topic(journal, "ann", 1, "A.1")
     assign_extra(journal, "ann", "A.1", 2, 1)
@@ -191,13 +193,13 @@ def test_the_results_of_our_own_server_can_be_imported_too(
     assign_topic(given, "bob", 2, "B.1")
     for assignment in assignments(given):
         for item in assigned_items(given, assignment.id):
-            entries = [Entry(item.key, n, "grade", str(n % 4)) for n in range(1, len(item.cards) + 1)]
-            entries += [Entry(item.key, 1, "comment", comment)]
+            entries = [JournalEntry(item.key, n, "grade", str(n % 4)) for n in range(1, len(item.cards) + 1)]
+            entries += [JournalEntry(item.key, 1, "comment", comment)]
             record_entries(
                 given,
                 assignment.assessor,
                 assignment.id,
-                [Entry(item.key, 1, "open", "")],
+                [JournalEntry(item.key, 1, "open", "")],
                 f"open-{item.key}",
                 at=1000.0,
             )
@@ -205,7 +207,7 @@ def test_the_results_of_our_own_server_can_be_imported_too(
                 given,
                 assignment.assessor,
                 assignment.id,
-                [*entries, Entry(item.key, 1, "submit", "")],
+                [*entries, JournalEntry(item.key, 1, "submit", "")],
                 f"done-{item.key}",
                 at=1042.0,
             )

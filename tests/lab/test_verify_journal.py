@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from porism.integrity import DamageError
-from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import add_account
 from porism.lab.judging.row_checks import CHECKED
 from porism.lab.judging.verify import check_journal, verify_journal, wal_damage
@@ -25,7 +25,7 @@ def make(path: Path, events: int = 40) -> Path:
                 "INSERT INTO assignment (assessor, task, topic, purpose) VALUES ('ada', 1, 'A.1', 'main')"
             )
         for number in range(events):
-            entry = Entry(f"item{number}", 1, "comment", f"{VALUE} {number}")
+            entry = JournalEntry(f"item{number}", 1, "comment", f"{VALUE} {number}")
             assert journal.append("ada", 1, [entry], f"request{number:04}") == 1
             assert journal.append("ada", 1, [entry], f"request{number:04}") == 0, "a repeated request is stored once"
     return path
@@ -86,7 +86,7 @@ def test_a_journal_of_the_earlier_format_gets_checksums(tmp_path: Path) -> None:
         database.execute("UPDATE meta SET value = '2' WHERE name = 'format'")
     with closing(Journal.open(path)) as journal:
         assert len(list(journal.events())) == 3
-        assert journal.append("ada", 1, [Entry("item9", 1, "grade", "2")], "request9999") == 1
+        assert journal.append("ada", 1, [JournalEntry("item9", 1, "grade", "2")], "request9999") == 1
     found = verify_journal(path)
     assert not found.damages
     assert found.files == 3 + 1 + 2 + 1
@@ -94,8 +94,8 @@ def test_a_journal_of_the_earlier_format_gets_checksums(tmp_path: Path) -> None:
 
 def test_damage_in_the_write_ahead_log_is_found_before_anything_opens_it(tmp_path: Path) -> None:
     journal = Journal.open(make(tmp_path / "j", 2))
-    journal.append("ada", 1, [Entry("item7", 1, "grade", "2")], "request0007")
-    journal.append("ada", 1, [Entry("item8", 1, "grade", "2")], "request0008")
+    journal.append("ada", 1, [JournalEntry("item7", 1, "grade", "2")], "request0007")
+    journal.append("ada", 1, [JournalEntry("item8", 1, "grade", "2")], "request0008")
     data = (tmp_path / "j-wal").read_bytes()
     copy = tmp_path / "copy-wal"
     copy.write_bytes(data)

@@ -35,13 +35,13 @@ def run(args: argparse.Namespace) -> None:
     import os
 
     from porism.lab.judging.journal import Journal
-    from porism.lab.judging.model_judge import Attempts, ModelJudge, total_usage
+    from porism.lab.judging.model_judge import ModelJudge, RetryPolicy, total_usage
     from porism.search.generation.endpoint import KEY_VARIABLE, Endpoint
     from porism.store import open_content
 
     journal = Journal.open(args.journal)
     endpoint = Endpoint(args.endpoint, args.endpoint_model, os.environ.get(KEY_VARIABLE, ""), args.seconds)
-    judge = ModelJudge(journal, open_content(args.collection), args.model, endpoint, Attempts(args.attempts))
+    judge = ModelJudge(journal, open_content(args.collection), args.model, endpoint, RetryPolicy(args.attempts))
     judged = judge.run(print)
     cost = total_usage(journal, args.model)
     print(

@@ -91,9 +91,11 @@ def _task_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Evaluate and print the tables."""
-    from porism.evaluate.evaluation import Options, evaluate
+    from porism.evaluate.evaluation import EvaluationOptions, evaluate
 
-    options = Options(**{name: value for name, value in vars(args).items() if name in Options.__annotations__})
+    options = EvaluationOptions(
+        **{name: value for name, value in vars(args).items() if name in EvaluationOptions.__annotations__}
+    )
     result = evaluate(options)
     sys.stdout.write(result.text)
     for line in result.messages:

@@ -65,14 +65,14 @@ def _server(args: argparse.Namespace) -> Server:
 
 
 def _export(args: argparse.Namespace) -> int:
-    from porism.lab.judging.content import Content
+    from porism.lab.judging.content import ContentRenderer
     from porism.lab.judging.journal import Journal
     from porism.lab.turkle.files import export
     from porism.search.display.parsed_formulas import mathml_of
     from porism.store import open_content
 
     base = args.threads.rstrip("/")
-    content = Content(
+    content = ContentRenderer(
         open_content(args.collection),
         lambda thread, post: f"{base}/thread/{thread}#p{post}" if base else "",
         math=mathml_of,

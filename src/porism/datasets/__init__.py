@@ -45,7 +45,7 @@ class OfficialFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogueEntry:
     """A dataset of the catalogue."""
 
     name: str
@@ -79,16 +79,18 @@ QRELS = {
 }  # fmt: skip
 
 
-def _entry(year: int, task: int) -> Entry:
+def _entry(year: int, task: int) -> CatalogueEntry:
     name, *others = QRELS[year, task]
     qrels = OfficialFile(name, f"judgments of Task {task}, {year}", f"Evaluation/Task {task}/Qrel Files", tuple(others))
-    return Entry(f"arqmath/{year}/task{task}", year, task, TOPICS[year, min(task, 2) if task != 3 else 1], qrels)
+    return CatalogueEntry(
+        f"arqmath/{year}/task{task}", year, task, TOPICS[year, min(task, 2) if task != 3 else 1], qrels
+    )
 
 
 CATALOGUE = {entry.name: entry for entry in (_entry(year, task) for year, task in QRELS)}
 
 
-def find_entry(name: str) -> Entry:
+def find_entry(name: str) -> CatalogueEntry:
     """Return the dataset with a name."""
     if name not in CATALOGUE:
         near = get_close_matches(name, CATALOGUE, 1)
@@ -150,7 +152,7 @@ class TopicQuery(NamedTuple):
         return self.text
 
 
-class FormulaQuery(NamedTuple):
+class FormulaTopicQuery(NamedTuple):
     """A topic of Task 2. `text` is the LaTeX of the formula with the id `formula_id`; the rest is the post in which it
     occurs."""
 
@@ -179,7 +181,7 @@ class Qrel(NamedTuple):
 class Dataset:
     """A dataset over a folder that holds the official files, in any sub-folders."""
 
-    entry: Entry
+    entry: CatalogueEntry
     folder: Path
 
     @property
@@ -193,7 +195,7 @@ class Dataset:
         return self.docs_iter()
 
     @property
-    def queries(self) -> Iterator[TopicQuery] | Iterator[FormulaQuery]:
+    def queries(self) -> Iterator[TopicQuery] | Iterator[FormulaTopicQuery]:
         """The queries."""
         return self.queries_iter()
 
@@ -206,7 +208,7 @@ class Dataset:
         """Yield the documents in the order of the files: answers in Tasks 1 and 3, formulas in Task 2."""
         return _formulas(self.folder) if self.entry.task == 2 else _answers(self.folder)
 
-    def queries_iter(self) -> Iterator[TopicQuery] | Iterator[FormulaQuery]:
+    def queries_iter(self) -> Iterator[TopicQuery] | Iterator[FormulaTopicQuery]:
         """Yield the topics."""
         topics = read_topics(self.entry.topics.find(self.folder))
         return map(_formula_query, topics) if self.entry.task == 2 else map(_topic_query, topics)
@@ -221,9 +223,9 @@ class Dataset:
         """Return the type of the documents."""
         return FormulaDoc if self.entry.task == 2 else AnswerDoc
 
-    def queries_cls(self) -> type[TopicQuery] | type[FormulaQuery]:
+    def queries_cls(self) -> type[TopicQuery] | type[FormulaTopicQuery]:
         """Return the type of the queries."""
-        return FormulaQuery if self.entry.task == 2 else TopicQuery
+        return FormulaTopicQuery if self.entry.task == 2 else TopicQuery
 
     def qrels_cls(self) -> type[Qrel]:
         """Return the type of the judgments."""
@@ -271,8 +273,8 @@ def _topic_query(topic: Topic) -> TopicQuery:
     return TopicQuery(topic.id, text, topic.title, topic.question, topic.tags)
 
 
-def _formula_query(topic: Topic) -> FormulaQuery:
-    return FormulaQuery(topic.id, topic.latex, topic.formula_id, topic.title, topic.question, topic.tags)
+def _formula_query(topic: Topic) -> FormulaTopicQuery:
+    return FormulaTopicQuery(topic.id, topic.latex, topic.formula_id, topic.title, topic.question, topic.tags)
 
 
 def register(folder: str | Path) -> tuple[str, ...]:

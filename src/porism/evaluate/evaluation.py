@@ -13,7 +13,7 @@ from porism.evaluate.qrels import Qrels, read_qrels
 from porism.evaluate.reports.figures import ImageFormat, write_figures
 from porism.evaluate.runs.lookup import find_visual_ids
 from porism.evaluate.runs.run import read_run
-from porism.evaluate.table import Table, render
+from porism.evaluate.table import ResultTable, render
 from porism.evaluate.task3 import (
     RELEVANT,
     Reference,
@@ -29,7 +29,7 @@ from porism.evaluate.text_measures import OWN, local_encoder, local_tokenizer
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
+class EvaluationOptions:
     """The options of `porism eval`."""
 
     qrels: str
@@ -70,7 +70,7 @@ class Evaluation:
     messages: tuple[str, ...] = ()
 
 
-def evaluate(options: Options) -> Evaluation:
+def evaluate(options: EvaluationOptions) -> Evaluation:
     """Run the whole evaluation."""
     qrels = read_qrels(options.qrels)
     if options.answers or is_task3(qrels, options.qrels):
@@ -101,7 +101,7 @@ def _id_warnings(experiment: Experiment) -> list[str]:
     ]
 
 
-def _task3_table(options: Options, qrels: Qrels) -> Table:
+def _task3_table(options: EvaluationOptions, qrels: Qrels) -> ResultTable:
     """Score Task 3 runs: AR, P@1, and text measures if the options give what they need."""
     if not options.answers:
         raise PorismError(
@@ -120,7 +120,7 @@ def _task3_table(options: Options, qrels: Qrels) -> Table:
     )
 
 
-def _task1_references(options: Options) -> list[Reference]:
+def _task1_references(options: EvaluationOptions) -> list[Reference]:
     """Return relevant Task 1 answers as references, with their texts from the collection."""
     if not options.task1_runs:
         return []
@@ -135,7 +135,7 @@ def _task1_references(options: Options) -> list[Reference]:
     return task1_references(runs, qrels, CollectionLookup(options.collection).bodies(items))
 
 
-def _tables(options: Options, experiment: Experiment) -> list[Table]:
+def _tables(options: EvaluationOptions, experiment: Experiment) -> list[ResultTable]:
     """Return the requested tables; the means come first."""
     from porism.corpus.topics.files import read_topic_info
     from porism.evaluate.reports import tables
@@ -158,7 +158,7 @@ def _tables(options: Options, experiment: Experiment) -> list[Table]:
     return found
 
 
-def _write_files(options: Options, experiment: Experiment) -> list[str]:
+def _write_files(options: EvaluationOptions, experiment: Experiment) -> list[str]:
     """Write the figures and the report; return a message for each file."""
     messages = []
     if options.plots:

@@ -16,7 +16,7 @@ Cell = str | float | int | None
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ResultTable:
     """Columns and rows. `name` is the key of the table in JSON; `notes` are printed in every format except tsv;
     `marked` rows are highlighted."""
 
@@ -44,7 +44,7 @@ class Table:
         return [[self.text(cell) for cell in row] for row in self.rows]
 
 
-def aligned(table: Table) -> str:
+def aligned(table: ResultTable) -> str:
     """Render a table for a terminal."""
     lines = [list(table.columns), *table.lines()]
     widths = [max(len(line[place]) for line in lines) for place in range(len(table.columns))]
@@ -83,7 +83,7 @@ def text_of_cell(cell: str) -> str:
     return cell[1:] if cell[:1] == "'" and spreadsheet_cell(cell[1:]) == cell else cell
 
 
-def tsv(table: Table) -> str:
+def tsv(table: ResultTable) -> str:
     """Render header and rows, separated by tabs. Notes are left out: a program would take them for rows."""
     out = io.StringIO()
     writer = csv.writer(out, delimiter="\t", lineterminator="\n")
@@ -92,12 +92,12 @@ def tsv(table: Table) -> str:
     return out.getvalue()
 
 
-def as_json(table: Table) -> str:
+def as_json(table: ResultTable) -> str:
     """Render a JSON object whose only key is the table's name; see `render`."""
     return _json_object([table])
 
 
-def _json_object(tables: Sequence[Table]) -> str:
+def _json_object(tables: Sequence[ResultTable]) -> str:
     """Render tables as one object: name -> title, notes and rows, with unrounded numbers."""
     found = {}
     for table in tables:
@@ -117,7 +117,7 @@ def _json_key(column: str) -> str:
     return "_".join(word if len(words) == 1 or re.search(r"['@]", word) else word.lower() for word in words)
 
 
-def markdown(table: Table) -> str:
+def markdown(table: ResultTable) -> str:
     """Render a pipe table."""
     rules = ["--:" if table.is_numeric(place) else "---" for place in range(len(table.columns))]
     rows = [list(table.columns), rules, *table.lines()]
@@ -142,7 +142,7 @@ LATEX = str.maketrans(
 )
 
 
-def latex(table: Table) -> str:
+def latex(table: ResultTable) -> str:
     """Render a booktabs table."""
     shape = "".join("r" if table.is_numeric(place) else "l" for place in range(len(table.columns)))
     rows = [" & ".join(cell.translate(LATEX) for cell in row) + r" \\" for row in table.lines()]
@@ -167,7 +167,7 @@ def latex(table: Table) -> str:
     )
 
 
-def as_html(table: Table) -> str:
+def as_html(table: ResultTable) -> str:
     """Render a plain HTML table; the page brings the styles."""
     kinds = [' class="number"' if table.is_numeric(place) else "" for place in range(len(table.columns))]
     head = "".join(f"<th{kind}>{html.escape(column)}</th>" for kind, column in zip(kinds, table.columns, strict=True))
@@ -184,7 +184,7 @@ def as_html(table: Table) -> str:
     )
 
 
-FORMATS: dict[str, Callable[[Table], str]] = {
+FORMATS: dict[str, Callable[[ResultTable], str]] = {
     "table": aligned,
     "tsv": tsv,
     "json": as_json,
@@ -194,7 +194,7 @@ FORMATS: dict[str, Callable[[Table], str]] = {
 }
 
 
-def render(tables: Sequence[Table], form: str = "table") -> str:
+def render(tables: Sequence[ResultTable], form: str = "table") -> str:
     """Render tables in a format, one after the other. In JSON they are one object, keyed by the names of the tables."""
     if form not in FORMATS:
         raise PorismError(f"no format {form!r}", fix=f"choose one of {', '.join(FORMATS)}")

@@ -12,10 +12,10 @@ from porism.errors import PorismError
 from porism.evaluate.qrels import CODES, HIGHEST, Qrels
 from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.run import Run
-from porism.evaluate.table import Cell, Table
+from porism.evaluate.table import Cell, ResultTable
 from porism.evaluate.text_measures import (
     OWN,
-    Encoder,
+    AnswerEncoder,
     Tokenizer,
     answer_text,
     overlap,
@@ -244,14 +244,14 @@ class TextMeasures:
     """What the text measures need: a tokenizer, an encoder, more references, the assessors' flags."""
 
     tokenizer: Tokenizer = OWN
-    encoder: Encoder | None = None
+    encoder: AnswerEncoder | None = None
     references: Sequence[Reference] = ()
     flags: Mapping[tuple[str, str], Flags] = field(default_factory=dict)
 
 
 def answer_table(
     qrels: Qrels, answers: AnswerMap, runs: Sequence[Run] = (), texts: TextMeasures | None = None
-) -> Table:
+) -> ResultTable:
     """Return AR and P@1 of the runs, or of all runs of the map; with the runs' texts also LO (or LO-w) and CS; with
     flags MG and UI."""
     texts = texts or TextMeasures()
@@ -282,7 +282,7 @@ def answer_table(
         if "LO-w" in extra
         else (NOTE, limit)
     )
-    return Table("task3", columns, tuple(rows), "Task 3", notes)
+    return ResultTable("task3", columns, tuple(rows), "Task 3", notes)
 
 
 def _text_columns(
@@ -318,11 +318,11 @@ def _mean(values: Mapping[str, float]) -> float:
     return sum(values.values()) / len(values)
 
 
-def as_task3_table(runs: Sequence[Run], qrels: Qrels) -> Table:
+def as_task3_table(runs: Sequence[Run], qrels: Qrels) -> ResultTable:
     """Score Task 1 runs by their first hits, as Task 3 runs."""
     scores: list[AnswerScores] = [score_as_task3(run, qrels) for run in runs]
     rows = tuple((one.run, len(one.grades), one.average_relevance, one.precision) for one in scores)
-    return Table(
+    return ResultTable(
         "task1_as_task3",
         ("run", "topics", "AR", "P@1"),
         rows,

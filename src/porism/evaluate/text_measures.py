@@ -156,7 +156,7 @@ class Encoded:
 
 
 @dataclass(frozen=True, slots=True)
-class Encoder:
+class AnswerEncoder:
     """A function that turns text into token vectors; `measure` names the resulting measure."""
 
     measure: str
@@ -180,7 +180,7 @@ def _unit_rows(vectors: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def similarity(
-    answers: Mapping[str, str], references: Mapping[str, Sequence[str]], encoder: Encoder
+    answers: Mapping[str, str], references: Mapping[str, Sequence[str]], encoder: AnswerEncoder
 ) -> dict[str, float]:
     """Return the similarity of each answer with its best reference. Topics without reference are left out."""
     values = {}
@@ -194,7 +194,7 @@ def similarity(
     return values
 
 
-def local_encoder(directory: str | Path, layer: int = LAYER) -> Encoder:
+def local_encoder(directory: str | Path, layer: int = LAYER) -> AnswerEncoder:
     """Load the encoder of a local model directory; nothing is downloaded, and nothing in it is run."""
     found = ModelDirectory.open(directory)
     tokenizer, model = load_transformer(found, "AutoModel", tokenizer_options={"add_prefix_space": True})
@@ -211,4 +211,4 @@ def local_encoder(directory: str | Path, layer: int = LAYER) -> Encoder:
         weights = [0.0 if int(token) in special else 1.0 for token in batch["input_ids"][0]]
         return Encoded(np.asarray(states, dtype=np.float64), np.asarray(weights))
 
-    return Encoder("CS" if named else "CS-local", encode)
+    return AnswerEncoder("CS" if named else "CS-local", encode)

@@ -75,7 +75,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class TopicCandidate:
     """A question that could become a topic. `duplicates` and `related` go to the oracle file and are never
     published."""
 
@@ -92,7 +92,7 @@ class Candidate:
 
 def candidates(
     content: Content, limits: Limits | None = None, since: str = "", earlier: Iterable[str] = ()
-) -> Iterator[Candidate]:
+) -> Iterator[TopicCandidate]:
     """Yield the questions that have a formula and a known duplicate in the collection, within the limits.
 
     With `since` (a date), topics are questions of that day or later and their duplicates must be older, as in the lab.
@@ -108,7 +108,7 @@ def candidates(
                 yield candidate
 
 
-def _candidates(content: Content, posts: Sequence[Post], since: str) -> Iterator[Candidate]:
+def _candidates(content: Content, posts: Sequence[Post], since: str) -> Iterator[TopicCandidate]:
     """Yield those of some questions that have a formula and a duplicate, with their counts."""
     formulas = {post.id: len(post.title.formulas) + len(post.body.formulas) for post in posts}
     links = content.links_by_post([number for number, count in formulas.items() if count])
@@ -131,7 +131,7 @@ def _candidates(content: Content, posts: Sequence[Post], since: str) -> Iterator
             "comments": len(comments.get(post.id, ())),
             "views": post.views or 0,
         }
-        yield Candidate(post, duplicates[post.id], _others(links[post.id], "related", known), counts)
+        yield TopicCandidate(post, duplicates[post.id], _others(links[post.id], "related", known), counts)
 
 
 def _others(links: Iterable[Link], kind: str, among: Container[int]) -> tuple[int, ...]:
@@ -155,7 +155,7 @@ def near_duplicate(one: Container[str], two: Container[str]) -> bool:
     return bool(first) and len(first & second) / len(first | second) >= NEAR_DUPLICATE
 
 
-def select(found: Sequence[Candidate], number: int, seed: int) -> list[Candidate]:
+def select(found: Sequence[TopicCandidate], number: int, seed: int) -> list[TopicCandidate]:
     """Choose topics at random, each stratum in proportion to its candidates (largest remainders); return them by id."""
     if len(found) < number:
         raise PorismError(
@@ -168,7 +168,7 @@ def select(found: Sequence[Candidate], number: int, seed: int) -> list[Candidate
     for name in by_remainder[: number - sum(quota.values())]:
         quota[name] += 1
     rng = random.Random(seed)
-    chosen: list[Candidate] = []
+    chosen: list[TopicCandidate] = []
     for name in sorted(sizes):
         members = [candidate for candidate in found if candidate.stratum == name]
         chosen += rng.sample(members, quota[name])
@@ -191,7 +191,7 @@ ELEMENTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class QueryFormula:
+class ChosenFormula:
     """A formula with the properties over which the choice is balanced."""
 
     formula: TopicFormula
@@ -216,16 +216,16 @@ def suitable(formulas: Iterable[TopicFormula]) -> list[TopicFormula]:
     return [formula for formula in long_enough if formula.field == "title"] or long_enough
 
 
-def choose_query_formulas(topics: Sequence[Topic]) -> dict[str, QueryFormula]:
+def choose_query_formulas(topics: Sequence[Topic]) -> dict[str, ChosenFormula]:
     """Choose a formula for each topic that has a suitable one, by topic id.
 
     Of several, take the one whose complexity and elements were chosen least often so far.
     """
     used: Counter[str] = Counter()
-    chosen: dict[str, QueryFormula] = {}
+    chosen: dict[str, ChosenFormula] = {}
     for topic in topics:
         options = [
-            QueryFormula(formula, complexity(formula.latex), elements(formula.latex))
+            ChosenFormula(formula, complexity(formula.latex), elements(formula.latex))
             for formula in suitable(topic.formulas)
         ]
         if not options:
@@ -243,7 +243,7 @@ NOTICE = re.compile(
 )
 
 
-def to_topics(chosen: Sequence[Candidate], first: int) -> list[Topic]:
+def to_topics(chosen: Sequence[TopicCandidate], first: int) -> list[Topic]:
     """Turn questions into topics A.first, A.first+1, ...; formula ids count through all of them from q_1."""
     topics = []
     number = 0
@@ -265,7 +265,7 @@ def to_topics(chosen: Sequence[Candidate], first: int) -> list[Topic]:
 
 
 def write_topic_set(
-    chosen: Sequence[Candidate], directory: str | Path, oracle: str | Path, first: int = 1
+    chosen: Sequence[TopicCandidate], directory: str | Path, oracle: str | Path, first: int = 1
 ) -> list[Topic]:
     """Write the topics of Tasks 1 and 2, the formula table and the topic information sheet.
 
@@ -291,12 +291,12 @@ def write_topic_set(
     return topics
 
 
-def _formula_topic(topic: Topic, query: QueryFormula) -> Topic:
+def _formula_topic(topic: Topic, query: ChosenFormula) -> Topic:
     """Return the Task 2 topic of a question: B.3 for A.3."""
     return replace(topic, id=f"B.{topic.id[2:]}", formula_id=query.formula.id, latex=query.formula.latex)
 
 
-def _write_formulas(topics: Sequence[Topic], chosen: Sequence[Candidate], path: Path) -> None:
+def _write_formulas(topics: Sequence[Topic], chosen: Sequence[TopicCandidate], path: Path) -> None:
     with atomic_file(path) as out:
         writer = csv.writer(out, delimiter="\t", lineterminator="\n")
         writer.writerow(["id", "topic_id", "thread_id", "type", "formula"])
@@ -307,7 +307,7 @@ def _write_formulas(topics: Sequence[Topic], chosen: Sequence[Candidate], path: 
             )
 
 
-def _write_oracle(topics: Sequence[Topic], chosen: Sequence[Candidate], path: str | Path) -> None:
+def _write_oracle(topics: Sequence[Topic], chosen: Sequence[TopicCandidate], path: str | Path) -> None:
     """Write topic, question, linked question and kind of link."""
     with atomic_file(path) as out:
         out.write("topic\tquestion\tother\tkind\n")

@@ -9,7 +9,7 @@ import httpx
 from starlette.testclient import TestClient
 
 from lab_case import PASSWORD, LabCase
-from porism.lab.judging.content import Content
+from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
 from porism.web.assess.app import create_app
@@ -22,7 +22,7 @@ class Person:
     def __init__(
         self, case: LabCase, journal: Journal, name: str = "", submissions: Submissions | None = None, **more: object
     ) -> None:
-        app = create_app(journal, Content(case.collection, thread_address), submissions, hosts=["lab"], **more)  # type: ignore[arg-type]
+        app = create_app(journal, ContentRenderer(case.collection, thread_address), submissions, hosts=["lab"], **more)  # type: ignore[arg-type]
         self.http = TestClient(app, base_url="http://lab", follow_redirects=True)
         if name:
             self.log_in(name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from lab_case import LabCase
 from porism.lab.judging.assign import assign_dual, assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
-from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import add_model_account
 
 from .client import Person
@@ -21,7 +21,7 @@ def test_a_model_is_labelled_and_compared_with_people(case: LabCase, journal: Jo
             assign_dual(journal, name, 1, "A.1", None, 0)
         for job in assignments(journal, name):
             for at, item in enumerate(sorted(assigned_items(journal, job.id), key=lambda item: item.key)):
-                entries = [Entry(item.key, 1, "grade", grades[at % 4]), Entry(item.key, 1, "submit", "")]
+                entries = [JournalEntry(item.key, 1, "grade", grades[at % 4]), JournalEntry(item.key, 1, "submit", "")]
                 journal.append(name, job.id, entries, f"done-{name}-{item.key}")
     page = olga.get("/organise/agreement").text
     assert '<h3>model.small <span class="quiet">(a model)</span></h3>' in page

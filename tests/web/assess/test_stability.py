@@ -7,7 +7,7 @@ from pathlib import Path
 from lab_case import LabCase
 from porism.lab.judging.assign import assign_topic
 from porism.lab.judging.assignments import assigned_items, assignments
-from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.record import record_entries
 from porism.lab.submissions import Submissions
 
@@ -19,7 +19,7 @@ def judge_all(journal: Journal) -> None:
     for assignment in assignments(journal):
         for item in assigned_items(journal, assignment.id):
             grade = "3" if int(item.item.removeprefix("d_")) % 2 == 0 else "0"
-            entries = [Entry(item.key, 1, "grade", grade), Entry(item.key, 1, "submit", "")]
+            entries = [JournalEntry(item.key, 1, "grade", grade), JournalEntry(item.key, 1, "submit", "")]
             record_entries(journal, assignment.assessor, assignment.id, entries, f"done-{item.key}", at=40.0)
 
 

@@ -8,7 +8,7 @@ from importlib.resources import files
 
 from porism.errors import PorismError
 from porism.evaluate.qrels import count
-from porism.evaluate.table import Cell, Table
+from porism.evaluate.table import Cell, ResultTable
 
 TABLES = {
     "teams": ("Submitted runs (table 1)", ("baselines of the organisers under Baseline",)),
@@ -38,7 +38,7 @@ TABLES = {
 MEASURES = ("nDCG'", "MAP'", "P'@10")
 
 
-def published(name: str) -> Table:
+def published(name: str) -> ResultTable:
     """Return a published table by name."""
     if name not in TABLES:
         raise PorismError(f"no published table {name!r}", fix=f"choose one of {', '.join(TABLES)}")
@@ -47,7 +47,7 @@ def published(name: str) -> Table:
         columns = tuple(next(reader))
         rows = tuple(tuple(_number(cell) for cell in row) for row in reader)
     title, notes = TABLES[name]
-    return Table(name.replace("-", "_"), columns, rows, title, notes)
+    return ResultTable(name.replace("-", "_"), columns, rows, title, notes)
 
 
 def _number(cell: str) -> Cell:
@@ -71,7 +71,9 @@ def year_of(topic: str) -> int:
     return 2020 if int(digits) <= 200 else 2021 if int(digits) <= 300 else 2022
 
 
-def with_published(task: int, year: int, runs: Mapping[str, Mapping[str, float]], notes: tuple[str, ...] = ()) -> Table:
+def with_published(
+    task: int, year: int, runs: Mapping[str, Mapping[str, float]], notes: tuple[str, ...] = ()
+) -> ResultTable:
     """Rank your runs (measure -> mean) by nDCG' among the published runs of one edition; your runs are marked."""
     table = published(f"task{task}")
     wanted = [f"{year} {measure}" for measure in MEASURES]
@@ -79,7 +81,7 @@ def with_published(task: int, year: int, runs: Mapping[str, Mapping[str, float]]
     rows: list[tuple[Cell, ...]] = [tuple(row[place] for place in places) for row in table.rows]
     rows += [("ours", name, "", "", "", *(values[measure] for measure in MEASURES)) for name, values in runs.items()]
     every = sorted(rows, key=lambda row: (-round(float(row[5] or 0), 3), row[0] != "ours"))
-    return Table(
+    return ResultTable(
         f"published_{year}",
         ("place", "team", "system", "data", "runtype", "eval", *MEASURES),
         tuple((place, *row) for place, row in enumerate(every, 1)),

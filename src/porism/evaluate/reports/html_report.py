@@ -17,7 +17,7 @@ from porism.evaluate.qrels import count
 from porism.evaluate.reliability import DEPTHS, CurvePoint, judged_rates, precision_by_depth, recall_by_depth
 from porism.evaluate.reports import svg, tables
 from porism.evaluate.significance import Comparison, bootstrap, differences
-from porism.evaluate.table import Table, as_html
+from porism.evaluate.table import ResultTable, as_html
 from porism.files import atomic_file
 
 TICKS = [(math.log10(depth), str(depth)) for depth in (1, 10, 100, 1000)]
@@ -54,11 +54,11 @@ class Figures:
     differences: tuple[Figure, ...]
 
 
-class Section(NamedTuple):
+class ReportSection(NamedTuple):
     """A table with its heading."""
 
     heading: str
-    table: Table
+    table: ResultTable
 
 
 def write_report(
@@ -173,22 +173,22 @@ def _differences(experiment: Experiment) -> tuple[Figure, ...]:
     return tuple(found)
 
 
-def _sections(experiment: Experiment, infos: Mapping[str, TopicInfo] | None, seed: int) -> list[Section]:
+def _sections(experiment: Experiment, infos: Mapping[str, TopicInfo] | None, seed: int) -> list[ReportSection]:
     """Return the tables below the figures, those that apply."""
-    found: list[Section] = []
+    found: list[ReportSection] = []
     if len(experiment.scores) > 1:
-        found.append(Section("Is the difference real?", _comparison_table(tables.compare_runs(experiment, seed))))
+        found.append(ReportSection("Is the difference real?", _comparison_table(tables.compare_runs(experiment, seed))))
     if len(experiment.scores) > 2:
-        found.append(Section("Do the measures agree?", tables.measure_correlations(experiment)))
+        found.append(ReportSection("Do the measures agree?", tables.measure_correlations(experiment)))
     if infos:
-        found.append(Section("By kind of topic", tables.subset_table(experiment, infos)))
-    found.append(Section("How much was judged?", tables.coverage_table(experiment)))
+        found.append(ReportSection("By kind of topic", tables.subset_table(experiment, infos)))
+    found.append(ReportSection("How much was judged?", tables.coverage_table(experiment)))
     if len(teams(experiment.runs)) > 1:
-        found.append(Section("Is the pool fair to new systems?", tables.left_out_table(experiment)))
+        found.append(ReportSection("Is the pool fair to new systems?", tables.left_out_table(experiment)))
     return found
 
 
-def _comparison_table(comparisons: Sequence[Comparison]) -> Table:
+def _comparison_table(comparisons: Sequence[Comparison]) -> ResultTable:
     """The comparison in fewer columns, to fit a page."""
     rows = tuple(
         (
@@ -209,4 +209,4 @@ def _comparison_table(comparisons: Sequence[Comparison]) -> Table:
         "Interval: bootstrap over topics. Marked rows: p Holm below 0.05.",
     )
     marked = tables.significant_rows(comparisons)
-    return Table("comparison", columns, rows, "Comparison", notes, digits=4, marked=marked)
+    return ResultTable("comparison", columns, rows, "Comparison", notes, digits=4, marked=marked)

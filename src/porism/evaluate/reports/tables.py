@@ -12,23 +12,23 @@ from porism.evaluate.measures.score import score, score_subsets
 from porism.evaluate.published import MEASURES, difference_from_official, with_published, year_of
 from porism.evaluate.reliability import DEPTHS, judged_rates, leave_team_out, relevant_found
 from porism.evaluate.significance import COEFFICIENTS, Comparison, compare_all, correlations
-from porism.evaluate.table import Cell, Table
+from porism.evaluate.table import Cell, ResultTable
 
 Rows = list[tuple[Cell, ...]]
 SIGNIFICANT = 0.05
 
 
-def mean_table(experiment: Experiment) -> Table:
+def mean_table(experiment: Experiment) -> ResultTable:
     """A row per run: averaging mode, number of topics, means."""
     rows: Rows = [
         (scores.run, scores.average, len(scores.topics), *map(scores.mean, experiment.measures))
         for scores in experiment.scores
     ]
     columns = ("run", "average", "topics", *map(str, experiment.measures))
-    return Table("means", columns, tuple(rows), notes=(experiment.note,))
+    return ResultTable("means", columns, tuple(rows), notes=(experiment.note,))
 
 
-def topic_table(experiment: Experiment) -> Table:
+def topic_table(experiment: Experiment) -> ResultTable:
     """A row per run and topic."""
     rows: Rows = [
         (scores.run, topic, *(scores.values[measure][topic] for measure in experiment.measures))
@@ -36,10 +36,10 @@ def topic_table(experiment: Experiment) -> Table:
         for topic in scores.topics
     ]
     columns = ("run", "topic", *map(str, experiment.measures))
-    return Table("per_topic", columns, tuple(rows), "Per topic", digits=4)
+    return ResultTable("per_topic", columns, tuple(rows), "Per topic", digits=4)
 
 
-def subset_table(experiment: Experiment, infos: Mapping[str, TopicInfo]) -> Table:
+def subset_table(experiment: Experiment, infos: Mapping[str, TopicInfo]) -> ResultTable:
     """A row per run and property of topics."""
     rows: Rows = []
     for scores in experiment.scores:
@@ -51,7 +51,7 @@ def subset_table(experiment: Experiment, infos: Mapping[str, TopicInfo]) -> Tabl
             "the topic information and the qrels have no common topic", fix="give the information of the same topics"
         )
     columns = ("run", "property", "value", "topics", *map(str, experiment.measures))
-    return Table("subsets", columns, tuple(rows), "By kind of topic", (experiment.note,))
+    return ResultTable("subsets", columns, tuple(rows), "By kind of topic", (experiment.note,))
 
 
 def compare_runs(experiment: Experiment, seed: int) -> list[Comparison]:
@@ -62,7 +62,7 @@ def compare_runs(experiment: Experiment, seed: int) -> list[Comparison]:
     return compare_all(experiment.scores, measures, seed=seed)
 
 
-def comparison_table(comparisons: Sequence[Comparison]) -> Table:
+def comparison_table(comparisons: Sequence[Comparison]) -> ResultTable:
     """A row per pair of runs and measure."""
     columns = (
         *("run", "against", "measure", "topics", "difference", "low", "high"),
@@ -79,7 +79,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         "p: paired randomisation test, two-sided, 10,000 rounds; p Holm: corrected over the pairs of a measure; "
         "low, high: 95% bootstrap interval; marked rows: p Holm below 0.05",
     )
-    return Table("comparison", columns, rows, "Comparison", notes, digits=4, marked=significant_rows(comparisons))
+    return ResultTable("comparison", columns, rows, "Comparison", notes, digits=4, marked=significant_rows(comparisons))
 
 
 def significant_rows(comparisons: Sequence[Comparison]) -> frozenset[int]:
@@ -87,7 +87,7 @@ def significant_rows(comparisons: Sequence[Comparison]) -> frozenset[int]:
     return frozenset(place for place, one in enumerate(comparisons) if one.p_holm < SIGNIFICANT)
 
 
-def coverage_table(experiment: Experiment) -> Table:
+def coverage_table(experiment: Experiment) -> ResultTable:
     """A row per run: the share of judged hits by depth, and the share of the relevant items that it found."""
     rows: Rows = [
         (run.name, *judged_rates(run, experiment.qrels).values(), relevant_found(run, experiment.qrels))
@@ -95,10 +95,10 @@ def coverage_table(experiment: Experiment) -> Table:
     ]
     columns = ("run", *(f"judged@{depth}" for depth in DEPTHS), "relevant found")
     note = "over all hits of the topics of both run and qrels"
-    return Table("coverage", columns, tuple(rows), "Coverage", (note,))
+    return ResultTable("coverage", columns, tuple(rows), "Coverage", (note,))
 
 
-def left_out_table(experiment: Experiment) -> Table:
+def left_out_table(experiment: Experiment) -> ResultTable:
     """A row per run: its score without the judgments that only its team contributed, by the first measure."""
     by_team = teams(experiment.runs)
     if len(by_team) < 2:
@@ -108,16 +108,16 @@ def left_out_table(experiment: Experiment) -> Table:
     found = leave_team_out(experiment.qrels, by_team, experiment.measures[0], average=experiment.average)
     rows = tuple((one.team, one.run, str(one.measure), one.removed, one.full, one.reduced, one.change) for one in found)
     columns = ("team", "run", "measure", "judgments removed", "all", "without the team", "change")
-    return Table("leave_team_out", columns, rows, "Leave one team out", (experiment.note,), digits=4)
+    return ResultTable("leave_team_out", columns, rows, "Leave one team out", (experiment.note,), digits=4)
 
 
-def measure_correlations(experiment: Experiment) -> Table:
+def measure_correlations(experiment: Experiment) -> ResultTable:
     """Correlation of the measures over the runs."""
     columns = {str(measure): [scores.mean(measure) for scores in experiment.scores] for measure in experiment.measures}
     return _correlation_table("measure_correlations", "measure", columns, "Measures over runs")
 
 
-def run_correlations(experiment: Experiment) -> Table:
+def run_correlations(experiment: Experiment) -> ResultTable:
     """Correlation of the runs over the topics that all of them have, by the first measure."""
     first = experiment.measures[0]
     topics = [
@@ -127,16 +127,16 @@ def run_correlations(experiment: Experiment) -> Table:
     return _correlation_table("run_correlations", "run", columns, f"Runs over topics, {first}")
 
 
-def _correlation_table(name: str, of: str, columns: Mapping[str, Sequence[float]], title: str) -> Table:
+def _correlation_table(name: str, of: str, columns: Mapping[str, Sequence[float]], title: str) -> ResultTable:
     """A row per coefficient and column, with the correlations to all columns."""
     rows: Rows = []
     for coefficient in COEFFICIENTS:
         found = correlations(columns, coefficient)
         rows += [(coefficient, one, *(found[one, two] for two in columns)) for one in columns]
-    return Table(name, ("coefficient", of, *columns), tuple(rows), title)
+    return ResultTable(name, ("coefficient", of, *columns), tuple(rows), title)
 
 
-def published_tables(experiment: Experiment, anyway: bool = False) -> list[Table]:
+def published_tables(experiment: Experiment, anyway: bool = False) -> list[ResultTable]:
     """The runs among the published ones: a table per edition of the topics.
 
     Judgments that are not the official ones are refused, or (`anyway`) each table says that its scores are not

@@ -14,7 +14,7 @@ import numpy as np
 from porism.corpus.post import Formula
 from porism.evaluate.runs.lines import RunKind, RunLines, RunName, base_name, parse_name, read_lines, topic_rows
 from porism.evaluate.runs.lookup import CollectionLookup, IdLookup
-from porism.evaluate.runs.problems import Problem, counts, reject
+from porism.evaluate.runs.problems import RunProblem, counts, reject
 from porism.evaluate.runs.run import LIMIT, Ranking, Run, answer_run, single_precision, write_run
 from porism.evaluate.text_measures import DOLLAR
 
@@ -29,7 +29,7 @@ class CheckedRun:
 
     lines: RunLines
     name: RunName | None
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[RunProblem] = field(default_factory=list)
     dropped: set[int] = field(default_factory=set)
 
     def drop(self, row: int, kind: str, message: str) -> None:
@@ -40,7 +40,7 @@ class CheckedRun:
 
     def note(self, kind: str, line: int, message: str, topic: str = "") -> None:
         """Record a problem."""
-        self.problems.append(Problem(kind, self.lines.path, line, message, topic))
+        self.problems.append(RunProblem(kind, self.lines.path, line, message, topic))
 
 
 def check_run(
@@ -265,7 +265,7 @@ def _invalid_formula(formula: Formula | None, item: str, post: str) -> _Invalid 
 MOST_RUNS = 5
 
 
-def check_files(files: Sequence[str], topics: str | None = None, collection: str | None = None) -> list[Problem]:
+def check_files(files: Sequence[str], topics: str | None = None, collection: str | None = None) -> list[RunProblem]:
     """Return the problems of each file, then those of the files together."""
     lookup = CollectionLookup(collection) if collection else None
     ids = topic_ids(topics)
@@ -282,7 +282,7 @@ def topic_ids(path: str | None) -> tuple[str, ...]:
     return tuple(topic.id for topic in read_topics(path))
 
 
-def check_submission(checked: Iterable[CheckedRun]) -> Iterator[Problem]:
+def check_submission(checked: Iterable[CheckedRun]) -> Iterator[RunProblem]:
     """Check the rules for a team: at most five runs per task, exactly one of them primary."""
     teams: dict[tuple[str, str], list[CheckedRun]] = {}
     for run in checked:
@@ -292,13 +292,13 @@ def check_submission(checked: Iterable[CheckedRun]) -> Iterator[Problem]:
         primary = [run for run in runs if run.name is not None and run.name.primary]
         for run in primary[1:]:
             message = f"a second primary run of {group} for {task} (first: {primary[0].lines.path})"
-            yield Problem("two-primaries", run.lines.path, 0, message)
+            yield RunProblem("two-primaries", run.lines.path, 0, message)
         if len(runs) > 1 and not primary:
             message = f"none of the {len(runs)} runs of {group} for {task} is primary"
-            yield Problem("no-primary", runs[0].lines.path, 0, message)
+            yield RunProblem("no-primary", runs[0].lines.path, 0, message)
         if len(runs) > MOST_RUNS:
             message = f"{len(runs)} runs of {group} for {task}; {MOST_RUNS} are allowed"
-            yield Problem("too-many-runs", runs[MOST_RUNS].lines.path, 0, message)
+            yield RunProblem("too-many-runs", runs[MOST_RUNS].lines.path, 0, message)
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from porism.errors import PorismError
-from porism.evaluate.runs.problems import Problem
+from porism.evaluate.runs.problems import RunProblem
 from porism.files import open_bytes
 
 RunKind = Literal["task1", "task2", "task3", "trec"]
@@ -53,11 +53,11 @@ class RunLines:
     ranks: list[int] = field(default_factory=list)
     scores: list[float] = field(default_factory=list)
     lines: list[int] | range = field(default_factory=list)
-    problems: list[Problem] = field(default_factory=list)
+    problems: list[RunProblem] = field(default_factory=list)
 
     def note(self, kind: str, line: int, message: str, topic: str = "") -> None:
         """Record a problem."""
-        self.problems.append(Problem(kind, self.path, line, message, topic, ", ".join(COLUMNS[self.kind])))
+        self.problems.append(RunProblem(kind, self.path, line, message, topic, ", ".join(COLUMNS[self.kind])))
 
 
 def read_lines(path: str | Path, kind: RunKind | None = None) -> RunLines:

@@ -37,7 +37,7 @@ def kinds() -> dict[str, Kind]:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class RunProblem:
     """A problem of a run file; `line` is 0 for the whole file."""
 
     kind: str
@@ -66,7 +66,7 @@ class Problem:
         return f"{self.where}: {self.level} {self.kind}: {self.message}\n  fix: {self.fix}"
 
 
-def report(problems: Iterable[Problem], shown: int = SHOWN) -> list[str]:
+def report(problems: Iterable[RunProblem], shown: int = SHOWN) -> list[str]:
     """Return lines for a reader: up to `shown` problems of each kind and file, then the number of the others."""
     every = list(problems)
     total = Counter((problem.file, problem.kind) for problem in every)
@@ -82,7 +82,7 @@ def report(problems: Iterable[Problem], shown: int = SHOWN) -> list[str]:
     return lines
 
 
-def summary(problems: Sequence[Problem]) -> str:
+def summary(problems: Sequence[RunProblem]) -> str:
     """Return the report for a terminal: the problems, the number of each kind, the topics with most problems."""
     lines = report(problems)
     for name, number in counts(problems).items():
@@ -95,20 +95,20 @@ def summary(problems: Sequence[Problem]) -> str:
     return "\n".join(lines or ["no problem found"]) + "\n"
 
 
-def as_json_lines(problems: Iterable[Problem]) -> str:
+def as_json_lines(problems: Iterable[RunProblem]) -> str:
     """Return one JSON object per problem and line."""
     names = ("level", "kind", "file", "line", "topic", "message", "fix")
     rows = ({name: getattr(problem, name) for name in names} for problem in problems)
     return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
 
 
-def counts(problems: Iterable[Problem], by: Literal["kind", "topic"] = "kind") -> dict[str, int]:
+def counts(problems: Iterable[RunProblem], by: Literal["kind", "topic"] = "kind") -> dict[str, int]:
     """Count the problems of each kind, or of each topic (problems without topic are left out)."""
     found = Counter(getattr(problem, by) for problem in problems)
     return {name: number for name, number in found.items() if name}
 
 
-def reject(problems: Iterable[Problem]) -> None:
+def reject(problems: Iterable[RunProblem]) -> None:
     """Raise an error that lists up to 20 problems of level E, if there is any."""
     errors = [problem for problem in problems if problem.level == "E"]
     if not errors:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import COLUMNS, RunKind, RunLines, base_name, read_lines, topic_rows
-from porism.evaluate.runs.problems import Problem, reject
+from porism.evaluate.runs.problems import RunProblem, reject
 from porism.files import atomic_file
 from porism.records import Hit, ranked
 
@@ -56,7 +56,7 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RunAnswer:
     """A Task 3 answer."""
 
     topic: str
@@ -74,7 +74,7 @@ class Run:
     kind: RunKind
     rankings: dict[str, Ranking] = field(default_factory=dict)
     tag: str = ""
-    answers: dict[str, Answer] = field(default_factory=dict)
+    answers: dict[str, RunAnswer] = field(default_factory=dict)
 
     @property
     def topics(self) -> list[str]:
@@ -106,14 +106,18 @@ def _rankings(lines: RunLines) -> dict[str, Ranking]:
 
 def answer_run(lines: RunLines) -> Run:
     """Make a Task 3 run; a second answer to a topic is an error."""
-    answers: dict[str, Answer] = {}
+    answers: dict[str, RunAnswer] = {}
     cells = lines.cells
     for place, topic in enumerate(cells["topic"]):
         if topic in answers:
             reject(
-                [Problem("second-answer", lines.path, lines.lines[place], f"a second answer for topic {topic}", topic)]
+                [
+                    RunProblem(
+                        "second-answer", lines.path, lines.lines[place], f"a second answer for topic {topic}", topic
+                    )
+                ]
             )
-        answers[topic] = Answer(
+        answers[topic] = RunAnswer(
             topic, cells["answer"][place], cells["sources"][place], lines.ranks[place], lines.scores[place]
         )
     return Run(base_name(lines.path), "task3", tag=cells["tag"][0] if answers else "", answers=answers)

@@ -57,7 +57,7 @@ class AssignedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class AssignmentProgress:
     """How many items of an assignment are done, and the position to continue at (None when all are done)."""
 
     done: int
@@ -121,7 +121,9 @@ def is_done(key: str, cards: int, purpose: str, values: Values) -> bool:
     return True
 
 
-def progress(journal: Journal, assignment: Assignment, after: int = 0, values: Values | None = None) -> Progress:
+def progress(
+    journal: Journal, assignment: Assignment, after: int = 0, values: Values | None = None
+) -> AssignmentProgress:
     """Count what is done. The next position is the first open one after `after`, then from the start."""
     values = journal.current_values(assignment.id) if values is None else values
     rows = journal.read(
@@ -138,7 +140,7 @@ def progress(journal: Journal, assignment: Assignment, after: int = 0, values: V
         if not is_done(row["key"], row["cards"], assignment.purpose, values)
         or (submitted is not None and row["key"] not in submitted)
     ]
-    return Progress(len(rows) - len(open_positions), len(rows), _next_position(open_positions, after))
+    return AssignmentProgress(len(rows) - len(open_positions), len(rows), _next_position(open_positions, after))
 
 
 def _next_position(positions: Sequence[int], after: int) -> int | None:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
-from porism.corpus.content import Content as CollectionContent
+from porism.corpus.content import Content
 from porism.corpus.post import Post
 from porism.lab.judging.assignments import Card
 from porism.search.display.page_math import page_math
@@ -33,12 +33,12 @@ def page_mathml(latex: str) -> str:
     return page_math(mathml_of(latex))
 
 
-class Content:
+class ContentRenderer:
     """Renders the posts of a collection, topics and written answers for assessors."""
 
     def __init__(
         self,
-        collection: CollectionContent,
+        collection: Content,
         address: Address,
         hosts: frozenset[str] = HOSTS,
         math: Callable[[str], str] = page_mathml,
@@ -116,14 +116,16 @@ def written_blocks(text: str, math: Callable[[str], str] = page_mathml) -> list[
     return [f"<p>{renderer.render(read_plain(paragraph))}</p>" for paragraph in paragraphs if paragraph.strip()]
 
 
-def answer_blocks(content: Content, card: Card, text: str, posts: Mapping[int, Post] | None = None) -> list[str]:
+def answer_blocks(
+    content: ContentRenderer, card: Card, text: str, posts: Mapping[int, Post] | None = None
+) -> list[str]:
     """Return the answer of Task 1 or 3 as blocks of HTML. A post and a written answer look the same."""
     if card.post_id:
         return content.blocks(_post(content, card.post_id, posts).body)
     return written_blocks(text, content.math)
 
 
-def formula_html(content: Content, card: Card, posts: Mapping[int, Post] | None = None) -> str:
+def formula_html(content: ContentRenderer, card: Card, posts: Mapping[int, Post] | None = None) -> str:
     """Return a post of Task 2 with its formula highlighted; a question comes with its title."""
     post = _post(content, card.post_id or 0, posts)
     formula = str(card.formula_id or 0)
@@ -131,5 +133,5 @@ def formula_html(content: Content, card: Card, posts: Mapping[int, Post] | None 
     return title + content.render(post.body, formula)
 
 
-def _post(content: Content, number: int, posts: Mapping[int, Post] | None) -> Post:
+def _post(content: ContentRenderer, number: int, posts: Mapping[int, Post] | None) -> Post:
     return (content.collection.posts_by_id([number]) if posts is None else posts)[number]

@@ -15,7 +15,7 @@ from porism.errors import PorismError
 from porism.files import open_text
 from porism.lab.judging.assignments import Card
 from porism.lab.judging.journal import Journal
-from porism.lab.pooling.pool import ItemId, PoolItem, WrittenAnswer, topic_key
+from porism.lab.pooling.pool import ItemId, PooledAnswer, PoolItem, topic_key
 from porism.lab.sampling import seeded_random
 from porism.records import Topic
 
@@ -129,7 +129,7 @@ def load_pool(
     journal: Journal,
     task: int,
     items: Sequence[PoolItem],
-    answers: Iterable[WrittenAnswer] = (),
+    answers: Iterable[PooledAnswer] = (),
     *,
     sample: float = 1.0,
     seed: int = 0,

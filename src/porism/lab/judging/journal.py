@@ -90,7 +90,7 @@ def topic_field(field: str) -> FieldKey:
     return FieldKey("", 0, field)
 
 
-class Entry(NamedTuple):
+class JournalEntry(NamedTuple):
     """A value that an assessor gives to a field: grade, comment, open, submit, narrative, ..."""
 
     item: str
@@ -251,7 +251,7 @@ class Journal:
             connection.execute("COMMIT")
 
     def append(
-        self, assessor: str, assignment: int, entries: Sequence[Entry], request_key: str, at: float | None = None
+        self, assessor: str, assignment: int, entries: Sequence[JournalEntry], request_key: str, at: float | None = None
     ) -> int:
         """Store entries as events and return how many are new. A repeated request key changes nothing."""
         when = self.clock() if at is None else at
@@ -267,7 +267,7 @@ class Journal:
             )
             return _unchecked_events(connection) - before
 
-    def has_entry(self, assignment: int, entry: Entry, request_key: str) -> bool:
+    def has_entry(self, assignment: int, entry: JournalEntry, request_key: str) -> bool:
         """Return whether this entry was stored under this request key."""
         query = (
             "SELECT 1 FROM event WHERE assignment = ? AND request_key = ? AND item = ? AND instance = ? AND field = ?"

@@ -19,7 +19,7 @@ from porism.errors import PorismError
 from porism.lab.judging.assessments import is_model
 from porism.lab.judging.assignments import AssignedItem, Assignment, Card, assigned_items, assignments, submitted_items
 from porism.lab.judging.items import find_topic
-from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import PURPOSES
 from porism.lab.judging.scale import grade, grades
 from porism.records import Topic
@@ -46,7 +46,7 @@ LONGEST_WAIT = 30.0  # seconds between two requests to a busy endpoint
 
 
 @dataclass(frozen=True, slots=True)
-class Attempts:
+class RetryPolicy:
     """How often a grade is requested, and the first pause after an endpoint was busy, in seconds."""
 
     number: int = 4
@@ -102,7 +102,7 @@ class ModelJudge:
     """Judges what is assigned to the account of a model, through an endpoint."""
 
     def __init__(
-        self, journal: Journal, content: Content, account: str, endpoint: Endpoint, attempts: Attempts
+        self, journal: Journal, content: Content, account: str, endpoint: Endpoint, attempts: RetryPolicy
     ) -> None:
         if not is_model(account):
             fix = "name an account of a model: porism lab assess account JOURNAL model.NAME --role model"
@@ -140,13 +140,13 @@ class ModelJudge:
         system = Message("system", instructions(job.task))
         given = [self._grade((system, Message("user", text)), item) for text in shown]
         key = f"model-{job.id}-{item.key}"
-        self._journal.append(self._account, job.id, [Entry(item.key, 1, "open", "")], f"{key}-open", opened)
+        self._journal.append(self._account, job.id, [JournalEntry(item.key, 1, "open", "")], f"{key}-open", opened)
         entries = []
         for number, one in enumerate(given, 1):
             cost = {"model": self._endpoint.model, "endpoint": address(self._endpoint.url), **one.usage._asdict()}
             fields = {"grade": str(one.code), "comment": one.reason, "usage": json.dumps(cost)}
-            entries += [Entry(item.key, number, field, value) for field, value in fields.items()]
-        self._journal.append(self._account, job.id, [*entries, Entry(item.key, 1, "submit", "")], key)
+            entries += [JournalEntry(item.key, number, field, value) for field, value in fields.items()]
+        self._journal.append(self._account, job.id, [*entries, JournalEntry(item.key, 1, "submit", "")], key)
 
     def _grade(self, messages: tuple[Message, ...], item: AssignedItem) -> CardGrade:
         usage, last = Usage(), ""

@@ -35,7 +35,7 @@ def check_purpose(assessor: str, purpose: str) -> None:
 WINDOW_SECONDS = 900.0  # attempts are forgotten after this time
 
 
-class Limit(NamedTuple):
+class LoginLimit(NamedTuple):
     """Attempts that match `condition` are free up to a number; then the delay doubles with each, from 2 seconds to the
     largest."""
 
@@ -48,9 +48,9 @@ MAX_FAILURES = 5
 MAX_ADDRESS_FAILURES = 50  # a whole institute may share one address
 MAX_NAME_FAILURES, MAX_NAME_DELAY = 20, 30.0
 LIMITS = (
-    Limit("name = :name AND address = :address", MAX_FAILURES, WINDOW_SECONDS),
-    Limit("address = :address", MAX_ADDRESS_FAILURES, WINDOW_SECONDS),
-    Limit("name = :name", MAX_NAME_FAILURES, MAX_NAME_DELAY),
+    LoginLimit("name = :name AND address = :address", MAX_FAILURES, WINDOW_SECONDS),
+    LoginLimit("address = :address", MAX_ADDRESS_FAILURES, WINDOW_SECONDS),
+    LoginLimit("name = :name", MAX_NAME_FAILURES, MAX_NAME_DELAY),
 )
 # A password check takes 16 MiB and a fifth of a second of a core; a flood of logins must not starve other pages.
 SIMULTANEOUS_CHECKS, WAITING_CHECKS = 1, 4
@@ -79,7 +79,7 @@ def record_attempt(journal: Journal, name: str, address: str) -> None:
         connection.execute("INSERT INTO login_failure (at, name, address) VALUES (?, ?, ?)", (now, name, address))
 
 
-def _remaining(connection: sqlite3.Connection, limit: Limit, name: str, address: str, now: float) -> float:
+def _remaining(connection: sqlite3.Connection, limit: LoginLimit, name: str, address: str, now: float) -> float:
     """Return how many seconds of a limit's delay are left."""
     query = f"SELECT count(*), max(at) FROM login_failure WHERE {limit.condition}"
     failures, last = connection.execute(query, {"name": name, "address": address}).fetchone()

@@ -16,7 +16,7 @@ from porism.lab.judging.assignments import (
     find_assignment,
     submitted_items,
 )
-from porism.lab.judging.journal import Entry, Event, Journal
+from porism.lab.judging.journal import Event, Journal, JournalEntry
 from porism.lab.judging.scale import grades
 
 TEXT_LIMIT = 4000
@@ -53,7 +53,7 @@ def record_entries(
     journal: Journal,
     assessor: str,
     assignment_id: int,
-    entries: Sequence[Entry],
+    entries: Sequence[JournalEntry],
     request_key: str,
     at: float | None = None,
 ) -> int:
@@ -69,7 +69,7 @@ def record_entries(
     return journal.append(assessor, assignment_id, entries, request_key, at)
 
 
-def _check(entry: Entry, cards: dict[str, int], assignment: Assignment) -> None:
+def _check(entry: JournalEntry, cards: dict[str, int], assignment: Assignment) -> None:
     """Raise an error unless the entry belongs to this assignment and its value is valid."""
     form = (ITEM_FIELDS if entry.item else TOPIC_FIELDS).get(entry.field)
     if form is None:
@@ -88,7 +88,7 @@ def _check(entry: Entry, cards: dict[str, int], assignment: Assignment) -> None:
 
 
 def _refuse_changes_after_feedback(
-    journal: Journal, assignment: Assignment, entries: Iterable[Entry], request_key: str
+    journal: Journal, assignment: Assignment, entries: Iterable[JournalEntry], request_key: str
 ) -> None:
     """Refuse to change a training grade after the known grade was shown; a repeated request is no change."""
     submitted = submitted_items(journal, assignment.id)
@@ -98,7 +98,7 @@ def _refuse_changes_after_feedback(
             raise PorismError("a training grade cannot be changed after its feedback", fix="go on to the next item")
 
 
-class Message(NamedTuple):
+class ConversationMessage(NamedTuple):
     """A question or an answer."""
 
     at: float
@@ -113,7 +113,7 @@ class Conversation(NamedTuple):
     assignment: Assignment
     position: int
     item: str  # the key of the item
-    messages: tuple[Message, ...]
+    messages: tuple[ConversationMessage, ...]
 
     @property
     def is_open(self) -> bool:
@@ -123,14 +123,14 @@ class Conversation(NamedTuple):
 
 def ask(journal: Journal, assessor: str, assignment_id: int, item: str, text: str, request_key: str) -> None:
     """Store a question of an assessor about an item of an own assignment."""
-    record_entries(journal, assessor, assignment_id, [Entry(item, 1, "question", _checked(text))], request_key)
+    record_entries(journal, assessor, assignment_id, [JournalEntry(item, 1, "question", _checked(text))], request_key)
 
 
 def answer(journal: Journal, organiser: str, assignment_id: int, item: str, text: str, request_key: str) -> None:
     """Store the organiser's answer to a question."""
     if not messages(journal, assignment_id, item):
         raise PorismError("nobody asked about this item", fix="go back to the list of questions")
-    journal.append(organiser, assignment_id, [Entry(item, 1, "answer", _checked(text))], request_key)
+    journal.append(organiser, assignment_id, [JournalEntry(item, 1, "answer", _checked(text))], request_key)
 
 
 def _checked(text: str) -> str:
@@ -142,13 +142,15 @@ def _checked(text: str) -> str:
     return stripped
 
 
-def messages(journal: Journal, assignment_id: int, item: str) -> tuple[Message, ...]:
+def messages(journal: Journal, assignment_id: int, item: str) -> tuple[ConversationMessage, ...]:
     """Return the messages about one item of one assignment."""
     return _messages(event for event in journal.messages(assignment_id) if event.item == item)
 
 
-def _messages(events: Iterable[Event]) -> tuple[Message, ...]:
-    return tuple(Message(event.at, event.assessor, event.field == "question", event.value) for event in events)
+def _messages(events: Iterable[Event]) -> tuple[ConversationMessage, ...]:
+    return tuple(
+        ConversationMessage(event.at, event.assessor, event.field == "question", event.value) for event in events
+    )
 
 
 def conversations(journal: Journal) -> list[Conversation]:

@@ -14,7 +14,7 @@ from porism.lab.judging.assignments import assignments
 from porism.lab.judging.items import JudgedItem, insert_item, opaque_key
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.scale import RELEVANT, grade
-from porism.lab.pooling.pool import Instance, PoolItem, WrittenAnswer, topic_key
+from porism.lab.pooling.pool import FormulaInstance, PooledAnswer, PoolItem, topic_key
 
 HEADER = ["round", "topic", "item", "grade", "reason"]
 TASK2_HEADER = [*HEADER, "formula", "post"]
@@ -30,7 +30,7 @@ class TrainingItem:
     item: str
     grade: int
     reason: str = ""
-    instance: Instance | None = None
+    instance: FormulaInstance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def read_training_items(path: str | Path) -> list[TrainingItem]:
         row = dict(zip(lines[0], cells, strict=False))
         if len(cells) != len(lines[0]) or not row["round"].isdigit() or not row["grade"].isdigit():
             raise PorismError("not a training item", where=f"{path}:{number}", fix=FIX)
-        instance = Instance(int(row["formula"]), int(row["post"])) if "post" in row else None
+        instance = FormulaInstance(int(row["formula"]), int(row["post"])) if "post" in row else None
         found.append(
             TrainingItem(int(row["round"]), row["topic"], row["item"], int(row["grade"]), row["reason"], instance)
         )
@@ -68,7 +68,7 @@ def read_training_items(path: str | Path) -> list[TrainingItem]:
 
 
 def load_training(
-    journal: Journal, task: int, items: Sequence[TrainingItem], answers: Iterable[WrittenAnswer] = ()
+    journal: Journal, task: int, items: Sequence[TrainingItem], answers: Iterable[PooledAnswer] = ()
 ) -> int:
     """Store training items. Their topics must be loaded, and must not be topics of the pool."""
     texts = {(answer.topic, answer.id): answer.text for answer in answers}

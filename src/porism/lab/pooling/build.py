@@ -18,17 +18,17 @@ from porism.evaluate.runs.lookup import IdLookup
 from porism.evaluate.runs.problems import counts, reject
 from porism.evaluate.runs.run import Run
 from porism.files import atomic_directory, digest_file, open_text, report_unreadable
-from porism.lab.pooling.formulas import INSTANCES, FormulaHit, RankedFormulaRun, choose_instances, visual_pool
+from porism.lab.pooling.formulas import INSTANCES, RankedFormulaRun, RunFormula, choose_instances, visual_pool
 from porism.lab.pooling.pool import (
     DEPTHS,
-    Instance,
+    FormulaInstance,
     ItemId,
-    Origin,
-    Pool,
+    JudgmentPool,
+    PooledAnswer,
     PoolItem,
+    PoolOrigin,
     RankedRun,
     SubmittedAnswer,
-    WrittenAnswer,
     depth_pool,
     is_written_answer,
     judging_order,
@@ -86,14 +86,16 @@ def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], ids: IdL
     return PooledRun(run, status, options.depth(status), digest_file(path), counts(checked.problems))
 
 
-def build_pool(runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup, base: Pool | None = None) -> Pool:
+def build_pool(
+    runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup, base: JudgmentPool | None = None
+) -> JudgmentPool:
     """Return the pool of these runs; with `base`, the base followed by the items that these runs add."""
-    base = base or Pool()
+    base = base or JudgmentPool()
     new = _formula_pool(runs, options, ids, base) if options.task == 2 else _answer_pool(runs, options, base)
-    return Pool(base.items + new.items, [*base.origins, *sorted(new.origins)], base.answers + new.answers)
+    return JudgmentPool(base.items + new.items, [*base.origins, *sorted(new.origins)], base.answers + new.answers)
 
 
-def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, base: Pool) -> Pool:
+def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, base: JudgmentPool) -> JudgmentPool:
     """Pool Tasks 1 and 3, which are judged together."""
     ranked = [
         RankedRun(
@@ -110,10 +112,10 @@ def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, base: Pool) ->
     ]
     named = name_answers(submitted, base.answers)
     origins = named.origins + depth_pool(ranked)
-    return Pool(judging_order(origins, options.seed, base.items), origins, named.new)
+    return JudgmentPool(judging_order(origins, options.seed, base.items), origins, named.new)
 
 
-def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup, base: Pool) -> Pool:
+def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup, base: JudgmentPool) -> JudgmentPool:
     """Pool Task 2: visually distinct formulas and their instances."""
     rankings = [ranking for pooled in runs for ranking in pooled.run.rankings.values()]
     formulas = ids.formulas({int(item) for ranking in rankings for item in ranking.items})
@@ -130,12 +132,12 @@ def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup
     chosen = choose_instances(
         ranked, items, options.seed, policy=options.policy, limit=options.instances, prefix=options.prefix
     )
-    return Pool(judging_order(origins, options.seed, base.items, chosen), origins)
+    return JudgmentPool(judging_order(origins, options.seed, base.items, chosen), origins)
 
 
-def _hits(items: Iterable[str], formulas: Mapping[int, Formula]) -> list[FormulaHit]:
+def _hits(items: Iterable[str], formulas: Mapping[int, Formula]) -> list[RunFormula]:
     found = [formulas[int(item)] for item in items if int(item) in formulas]
-    return [FormulaHit(f.id, f.post_id, f.thread_id, f.visual_id) for f in found]
+    return [RunFormula(f.id, f.post_id, f.thread_id, f.visual_id) for f in found]
 
 
 FORMAT = 1
@@ -165,12 +167,12 @@ class PoolManifest:
 class BasePool:
     """An earlier pool that a new one extends, with the entries of its runs."""
 
-    pool: Pool
+    pool: JudgmentPool
     runs: tuple[RunEntry, ...]
 
 
 def write_pool(
-    pool: Pool, folder: Path, options: PoolOptions, runs: Sequence[PooledRun], earlier: Sequence[RunEntry] = ()
+    pool: JudgmentPool, folder: Path, options: PoolOptions, runs: Sequence[PooledRun], earlier: Sequence[RunEntry] = ()
 ) -> None:
     """Write a pool; `earlier` are the run entries of the pool that it extends."""
     new = [RunEntry(pooled.run.name, pooled.status, pooled.depth, pooled.sha256, pooled.problems) for pooled in runs]
@@ -226,18 +228,20 @@ def read_base(folder: Path, task: int, names: Iterable[str]) -> BasePool:
 
 
 @report_unreadable("build the pool again")
-def read_pool(folder: Path) -> Pool:
+def read_pool(folder: Path) -> JudgmentPool:
     """Read a pool as it was written."""
     read_manifest(folder)
     items = []
     for topic, item, round_number, instances in _read_table(folder / "items.tsv"):
         pairs = [pair.split(":") for pair in instances.split()]
-        shown = tuple(Instance(int(formula), int(post)) for formula, post in pairs)
+        shown = tuple(FormulaInstance(int(formula), int(post)) for formula, post in pairs)
         items.append(PoolItem(topic, item, int(round_number), shown))
-    origins = [Origin(topic, item, run, int(rank)) for topic, item, run, rank in _read_table(folder / "origins.tsv")]
+    origins = [
+        PoolOrigin(topic, item, run, int(rank)) for topic, item, run, rank in _read_table(folder / "origins.tsv")
+    ]
     with open_text(folder / "answers.jsonl") as stream:
-        answers = [WrittenAnswer(**json.loads(line)) for line in stream]
-    return Pool(items, origins, answers)
+        answers = [PooledAnswer(**json.loads(line)) for line in stream]
+    return JudgmentPool(items, origins, answers)
 
 
 def _read_table(path: Path) -> list[list[str]]:

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.lab.pooling.pool import Instance, ItemId, Origin
+from porism.lab.pooling.pool import FormulaInstance, ItemId, PoolOrigin
 from porism.lab.sampling import seeded_random
 
 INSTANCES = 5
 
 
-class FormulaHit(NamedTuple):
+class RunFormula(NamedTuple):
     """A formula that a run returned: the instance, its post, its thread and its visual id."""
 
     formula_id: int
@@ -32,12 +32,12 @@ class RankedFormulaRun:
 
     run: str
     depth: int
-    topics: Mapping[str, Sequence[FormulaHit]]
+    topics: Mapping[str, Sequence[RunFormula]]
 
 
-def visual_pool(runs: Iterable[RankedFormulaRun]) -> list[Origin]:
+def visual_pool(runs: Iterable[RankedFormulaRun]) -> list[PoolOrigin]:
     """Walk down each run until `depth` different visual ids occurred; the rank is that of the first instance."""
-    origins: list[Origin] = []
+    origins: list[PoolOrigin] = []
     for run in runs:
         for topic, hits in run.topics.items():
             first: dict[int, int] = {}
@@ -45,16 +45,16 @@ def visual_pool(runs: Iterable[RankedFormulaRun]) -> list[Origin]:
                 if hit.visual_id not in first and len(first) == run.depth:
                     break
                 first.setdefault(hit.visual_id, rank)
-            origins += [Origin(topic, str(visual), run.run, rank) for visual, rank in first.items()]
+            origins += [PoolOrigin(topic, str(visual), run.run, rank) for visual, rank in first.items()]
     return origins
 
 
-def votes(runs: Iterable[RankedFormulaRun], topic: str, prefix: bool = False) -> dict[FormulaHit, float]:
+def votes(runs: Iterable[RankedFormulaRun], topic: str, prefix: bool = False) -> dict[RunFormula, float]:
     """Return the votes of each instance: the sum of 1/rank over the runs.
 
     With `prefix`, only the pooled part of each run votes.
     """
-    total: dict[FormulaHit, float] = {}
+    total: dict[RunFormula, float] = {}
     for run in runs:
         seen: set[int] = set()
         for rank, hit in enumerate(run.topics.get(topic, ()), 1):
@@ -65,14 +65,14 @@ def votes(runs: Iterable[RankedFormulaRun], topic: str, prefix: bool = False) ->
     return total
 
 
-def by_votes(tally: Mapping[FormulaHit, float], limit: int, rng: random.Random) -> list[FormulaHit]:
+def by_votes(tally: Mapping[RunFormula, float], limit: int, rng: random.Random) -> list[RunFormula]:
     """Return the instances with the most votes, at most `limit`; ties are broken at random."""
     candidates = sorted(tally)
     rng.shuffle(candidates)
     return sorted(candidates, key=lambda hit: -tally[hit])[:limit]
 
 
-def by_threads(candidates: Iterable[FormulaHit], limit: int, rng: random.Random) -> list[FormulaHit]:
+def by_threads(candidates: Iterable[RunFormula], limit: int, rng: random.Random) -> list[RunFormula]:
     """Choose instances as in 2020. A = posts with the formula, T = their threads, N = `limit`:
 
     1. |A| <= N: all posts;
@@ -82,7 +82,7 @@ def by_threads(candidates: Iterable[FormulaHit], limit: int, rng: random.Random)
     posts = list({hit.post_id: hit for hit in sorted(candidates, reverse=True)}.values())[::-1]
     if len(posts) <= limit:
         return posts
-    threads: dict[int, list[FormulaHit]] = {}
+    threads: dict[int, list[RunFormula]] = {}
     for hit in posts:
         threads.setdefault(hit.thread_id, []).append(hit)
     if len(threads) < limit:
@@ -100,18 +100,18 @@ def choose_instances(
     policy: str = "votes",
     limit: int = INSTANCES,
     prefix: bool = False,
-) -> dict[ItemId, tuple[Instance, ...]]:
+) -> dict[ItemId, tuple[FormulaInstance, ...]]:
     """Return the instances to show for every pooled formula (an item id holds a topic and a visual id)."""
     visuals_by_topic: dict[str, set[str]] = {}
     for topic, visual in pooled:
         visuals_by_topic.setdefault(topic, set()).add(visual)
-    chosen: dict[ItemId, tuple[Instance, ...]] = {}
+    chosen: dict[ItemId, tuple[FormulaInstance, ...]] = {}
     for topic, visuals in visuals_by_topic.items():
-        groups: dict[str, dict[FormulaHit, float]] = {}
+        groups: dict[str, dict[RunFormula, float]] = {}
         for hit, vote in votes(runs, topic, prefix).items():
             groups.setdefault(str(hit.visual_id), {})[hit] = vote
         for visual in sorted(visuals):
             rng = seeded_random(seed, topic, "instances", visual)
             pick = by_votes(groups[visual], limit, rng) if policy == "votes" else by_threads(groups[visual], limit, rng)
-            chosen[ItemId(topic, visual)] = tuple(Instance(hit.formula_id, hit.post_id) for hit in pick)
+            chosen[ItemId(topic, visual)] = tuple(FormulaInstance(hit.formula_id, hit.post_id) for hit in pick)
     return chosen

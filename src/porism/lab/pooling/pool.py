@@ -21,7 +21,7 @@ DEPTHS = {1: {"primary": 45, "alternate": 20}, 2: {"primary": 25, "alternate": 1
 WRITTEN_PREFIX = "d_"
 
 
-class Instance(NamedTuple):
+class FormulaInstance(NamedTuple):
     """One formula in one post."""
 
     formula_id: int
@@ -35,7 +35,7 @@ class ItemId(NamedTuple):
     item: str
 
 
-class Origin(NamedTuple):
+class PoolOrigin(NamedTuple):
     """A run returned this item for this topic at this rank (from 1; 0 for a written answer of Task 3)."""
 
     topic: str
@@ -51,7 +51,7 @@ class PoolItem:
     topic: str
     item: str
     round: int = 1
-    instances: tuple[Instance, ...] = ()
+    instances: tuple[FormulaInstance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class SubmittedAnswer(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class WrittenAnswer:
+class PooledAnswer:
     """A written answer of Task 3 under the synthetic id with which it is judged."""
 
     topic: str
@@ -81,12 +81,12 @@ class WrittenAnswer:
 
 
 @dataclass(slots=True)
-class Pool:
+class JudgmentPool:
     """The items in judging order and, apart from them, their origins."""
 
     items: list[PoolItem] = field(default_factory=list)
-    origins: list[Origin] = field(default_factory=list)
-    answers: list[WrittenAnswer] = field(default_factory=list)
+    origins: list[PoolOrigin] = field(default_factory=list)
+    answers: list[PooledAnswer] = field(default_factory=list)
 
 
 def is_written_answer(item: str) -> bool:
@@ -100,46 +100,46 @@ def topic_key(topic: str) -> tuple[str, int, str]:
     return (topic[: number.start()] if number else topic, int(number.group()) if number else 0, topic)
 
 
-def depth_pool(runs: Iterable[RankedRun]) -> list[Origin]:
+def depth_pool(runs: Iterable[RankedRun]) -> list[PoolOrigin]:
     """Return the first `depth` different items of every run, with the rank that the run gave them."""
-    origins: list[Origin] = []
+    origins: list[PoolOrigin] = []
     for run in runs:
         for topic, ranked in run.topics.items():
             distinct = list(dict.fromkeys(ranked))
-            origins += [Origin(topic, item, run.run, rank) for rank, item in enumerate(distinct[: run.depth], 1)]
+            origins += [PoolOrigin(topic, item, run.run, rank) for rank, item in enumerate(distinct[: run.depth], 1)]
     return origins
 
 
 class NamedAnswers(NamedTuple):
     """The answers that got a new synthetic id, and the origins of all submitted answers."""
 
-    new: list[WrittenAnswer]
-    origins: list[Origin]
+    new: list[PooledAnswer]
+    origins: list[PoolOrigin]
 
 
-def name_answers(submitted: Iterable[SubmittedAnswer], known: Iterable[WrittenAnswer] = ()) -> NamedAnswers:
+def name_answers(submitted: Iterable[SubmittedAnswer], known: Iterable[PooledAnswer] = ()) -> NamedAnswers:
     """Give synthetic ids to written answers.
 
     Equal texts of one topic share an id. Numbering continues after the `known` answers of an earlier pool.
     """
     ids = {(answer.topic, answer.text): answer.id for answer in known}
     count = max((int(name.removeprefix(WRITTEN_PREFIX)) for name in ids.values()), default=0)
-    new: list[WrittenAnswer] = []
-    origins: list[Origin] = []
+    new: list[PooledAnswer] = []
+    origins: list[PoolOrigin] = []
     for run, topic, text in sorted(submitted, key=lambda answer: (topic_key(answer.topic), answer.run)):
         if (topic, text) not in ids:
             count += 1
             ids[topic, text] = f"{WRITTEN_PREFIX}{count}"
-            new.append(WrittenAnswer(topic, ids[topic, text], text))
-        origins.append(Origin(topic, ids[topic, text], run, 0))
+            new.append(PooledAnswer(topic, ids[topic, text], text))
+        origins.append(PoolOrigin(topic, ids[topic, text], run, 0))
     return NamedAnswers(new, origins)
 
 
 def judging_order(
-    origins: Iterable[Origin],
+    origins: Iterable[PoolOrigin],
     seed: int,
     already: Iterable[PoolItem] = (),
-    instances: Mapping[ItemId, tuple[Instance, ...]] | None = None,
+    instances: Mapping[ItemId, tuple[FormulaInstance, ...]] | None = None,
 ) -> list[PoolItem]:
     """Return every pooled item once, topic by topic, in a seeded order that reveals neither rank nor run.
 
@@ -189,7 +189,7 @@ class PoolReport:
         return statistics.fmean(self.sizes.values()) if self.sizes else 0.0
 
 
-def report(items: Iterable[PoolItem], origins: Iterable[Origin]) -> PoolReport:
+def report(items: Iterable[PoolItem], origins: Iterable[PoolOrigin]) -> PoolReport:
     """Count a pool."""
     sizes: dict[str, int] = {}
     for item in items:

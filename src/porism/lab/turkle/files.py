@@ -36,10 +36,10 @@ from porism.lab.judging.assignments import (
     find_assignment,
     submitted_items,
 )
-from porism.lab.judging.content import Content, answer_blocks, formula_html
+from porism.lab.judging.content import ContentRenderer, answer_blocks, formula_html
 from porism.lab.judging.exports import EXTRA_COLUMNS, parse_time
 from porism.lab.judging.items import find_topic
-from porism.lab.judging.journal import Entry, Journal
+from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import accounts
 from porism.lab.judging.scale import grade, grades
 from porism.lab.pooling.formulas import INSTANCES
@@ -69,7 +69,7 @@ COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class TurkleBatch:
     """A CSV for Turkle: its screen, its assessor and its text."""
 
     name: str
@@ -97,7 +97,7 @@ def cell(text: str) -> str:
 
 
 def _row(
-    item: AssignedItem, assignment: Assignment, topic: Topic, content: Content, posts: Mapping[int, Post]
+    item: AssignedItem, assignment: Assignment, topic: Topic, content: ContentRenderer, posts: Mapping[int, Post]
 ) -> dict[str, str]:
     """Return one Turkle task."""
     row = dict.fromkeys(COLUMNS[assignment.screen], "")
@@ -122,7 +122,7 @@ def _row(
     return {name: cell(value) for name, value in row.items()}
 
 
-def to_batch(journal: Journal, assignment: Assignment, content: Content) -> Batch:
+def to_batch(journal: Journal, assignment: Assignment, content: ContentRenderer) -> TurkleBatch:
     """Turn an assignment into a batch. Rows keep the order of the assignment, since Turkle serves them in order."""
     topic = find_topic(journal, assignment.task, assignment.topic)
     out = io.StringIO()
@@ -134,10 +134,10 @@ def to_batch(journal: Journal, assignment: Assignment, content: Content) -> Batc
     writer.writerows(_row(item, assignment, topic, content, posts) for item in items)
     where = f"task{assignment.task}-{assignment.topic}-round{assignment.round}"
     name = f"{assignment.purpose}-{where}-{assignment.assessor}"
-    return Batch(name, assignment.screen, assignment.assessor, out.getvalue(), len(items))
+    return TurkleBatch(name, assignment.screen, assignment.assessor, out.getvalue(), len(items))
 
 
-def export(journal: Journal, content: Content, folder: Path) -> list[Batch]:
+def export(journal: Journal, content: ContentRenderer, folder: Path) -> list[TurkleBatch]:
     """Write the templates, the CSVs, and `turkle.json`, which tells the upload whose batch is whose."""
     batches = [to_batch(journal, assignment, content) for assignment in assignments(journal)]
     with atomic_directory(folder) as target:
@@ -184,7 +184,7 @@ class Result:
     worker: str
     accepted: float
     submitted: float
-    entries: tuple[Entry, ...]
+    entries: tuple[JournalEntry, ...]
     request_key: str
 
 
@@ -240,23 +240,23 @@ def _checked_rows(reader: Any, where: str) -> list[ResultRow]:
     return rows
 
 
-def _entries(cells: dict[str, str], item: AssignedItem, screen: str) -> Iterator[Entry]:
+def _entries(cells: dict[str, str], item: AssignedItem, screen: str) -> Iterator[JournalEntry]:
     """Yield the checked entries of a row."""
     if screen == "extra":
         for column, field_name in EXTRA_COLUMNS.items():
             value = cells.get(f"Answer.{column}", "")
             if value not in ("0", "1"):
                 raise PorismError(f"{column} is {value!r}, not 0 or 1")
-            yield Entry(item.key, 1, field_name, value)
+            yield JournalEntry(item.key, 1, field_name, value)
         return
     for number in range(1, len(item.cards) + 1):
         suffix = f"_{number}" if screen == "formulas" else ""
         value = cells.get(f"Answer.relevance{suffix}", "")
         if not value.isdigit() or grade(int(value)) is None:
             raise PorismError(f"relevance{suffix} is {value!r}, not one of 0, 1, 2, 3, 5, 6")
-        yield Entry(item.key, number, "grade", value)
+        yield JournalEntry(item.key, number, "grade", value)
         if comment := cells.get(f"Answer.comment{suffix}", ""):
-            yield Entry(item.key, number, "comment", text_of_cell(comment))
+            yield JournalEntry(item.key, number, "comment", text_of_cell(comment))
 
 
 def _result(row: ResultRow, journal: Journal, assessors: set[str]) -> Result:
@@ -305,9 +305,9 @@ def _store(journal: Journal, result: Result) -> int:
         assignment = _own_assignment(journal, assignment, result)
     if assignment.purpose == "training" and result.key in submitted_items(journal, assignment.id):
         return 0
-    opening = [Entry(result.key, 1, "open", "")]
+    opening = [JournalEntry(result.key, 1, "open", "")]
     new = journal.append(result.worker, assignment.id, opening, result.request_key, at=result.accepted)
-    closing = [*result.entries, Entry(result.key, 1, "submit", "")]
+    closing = [*result.entries, JournalEntry(result.key, 1, "submit", "")]
     return new + journal.append(result.worker, assignment.id, closing, result.request_key, at=result.submitted)
 
 

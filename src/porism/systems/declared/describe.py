@@ -11,7 +11,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from porism.errors import PorismError
-from porism.evaluate.table import Cell, Table, render
+from porism.evaluate.table import Cell, ResultTable, render
 from porism.systems.declared.declaration import MEASURES, Declaration, PartUse, declared, find_declaration, shipped
 from porism.systems.declared.parts import part_options
 from porism.systems.declared.pipeline import all_models
@@ -124,9 +124,9 @@ COLUMNS = ("system", "task", "data", "runtype", "eval", "status", "2022")
 def system_table() -> str:
     """Return the list of systems as a table; those of plug-ins have one of their own."""
     note = "2022: the published nDCG' (Task 3: AR) on the whole collection; porism systems show NAME tells more"
-    tables = [Table("systems", COLUMNS, _rows(shipped()), "Systems of the ARQMath-3 tables", (note,))]
+    tables = [ResultTable("systems", COLUMNS, _rows(shipped()), "Systems of the ARQMath-3 tables", (note,))]
     if added := declared()[len(shipped()) :]:
-        tables.append(Table("plug-ins", COLUMNS, _rows(added), "Systems of plug-ins"))
+        tables.append(ResultTable("plug-ins", COLUMNS, _rows(added), "Systems of plug-ins"))
     return render(tables, "table")
 
 

@@ -20,7 +20,7 @@ from porism import __version__
 from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunKind
-from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Answer, Ranking, Run, write_answers, write_rankings
+from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Ranking, Run, RunAnswer, write_answers, write_rankings
 from porism.files import atomic_file, digest_file
 from porism.progress import Progress, Silent
 from porism.records import Topic
@@ -134,7 +134,9 @@ def _write_run(out: Path, task: int, done: Sequence[FinishedTopic], record: RunR
     tag = record.ir_metadata["tag"]
     if task == 3:
         answers = {
-            one.topic: Answer(one.topic, one.answer.text, one.answer.sources) for one in done if one.answer is not None
+            one.topic: RunAnswer(one.topic, one.answer.text, one.answer.sources)
+            for one in done
+            if one.answer is not None
         }
         write_answers(Run(tag, "task3", tag=tag, answers=answers), out, header)
         return

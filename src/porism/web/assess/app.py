@@ -15,9 +15,9 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from porism.corpus.content import Content as StoredContent
+from porism.corpus.content import Content
 from porism.evaluate.runs.lookup import CollectionLookup
-from porism.lab.judging.content import Content
+from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.verify import check_journal
 from porism.lab.submissions import Submissions, topic_ids
@@ -104,10 +104,10 @@ ROUTES = [
 
 def create_app(
     journal: Journal,
-    content: Content,
+    content: ContentRenderer,
     submitted: Submissions | None = None,
     *,
-    topic_threads: StoredContent | None = None,
+    topic_threads: Content | None = None,
     secure: bool = False,
     in_order: bool = False,
     hosts: Sequence[str] = LOOPBACK,
@@ -154,7 +154,7 @@ class AssessmentSettings(NamedTuple):
 def open_app(settings: AssessmentSettings) -> Starlette:
     """Open a journal and a collection as an application. A damaged journal is refused."""
     check_journal(Path(settings.journal))
-    content = Content(open_content(settings.collection), thread_address)
+    content = ContentRenderer(open_content(settings.collection), thread_address)
     submitted = None
     if settings.submissions:
         ids = CollectionLookup(settings.collection)

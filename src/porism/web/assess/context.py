@@ -10,9 +10,9 @@ import jinja2
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from porism.corpus.content import Content as StoredContent
+from porism.corpus.content import Content
 from porism.lab.judging.assignments import Assignment
-from porism.lab.judging.content import Content
+from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.items import topic_thread_id
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.people import Session
@@ -48,9 +48,9 @@ class AppContext:
     """The state of the server, made once when it starts."""
 
     journal: Journal
-    content: Content
+    content: ContentRenderer
     submissions: Submissions | None
-    topic_threads: StoredContent | None
+    topic_threads: Content | None
     templates: jinja2.Environment
     secure: bool
     in_order: bool  # assessors may not skip items
@@ -59,9 +59,9 @@ class AppContext:
     def make(
         cls,
         journal: Journal,
-        content: Content,
+        content: ContentRenderer,
         submissions: Submissions | None = None,
-        topic_threads: StoredContent | None = None,
+        topic_threads: Content | None = None,
         secure: bool = False,
         in_order: bool = False,
     ) -> AppContext:

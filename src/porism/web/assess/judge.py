@@ -19,7 +19,7 @@ from porism.lab.judging.assignments import (
 )
 from porism.lab.judging.content import answer_blocks, formula_html
 from porism.lab.judging.items import find_topic
-from porism.lab.judging.journal import Entry, FieldKey, Values
+from porism.lab.judging.journal import FieldKey, JournalEntry, Values
 from porism.lab.judging.record import answer, ask, conversations, messages, record_entries
 from porism.lab.judging.scale import grade, grade_of_text, grades
 from porism.web.assess.requests import Refused, RequestContext
@@ -78,7 +78,7 @@ def show(context: RequestContext) -> Response:
         return RedirectResponse(f"/topic/{assignment.id}", 303)
     if earlier := _earlier_open_item(context, assignment, item):
         return RedirectResponse(f"/judge/{assignment.id}/{earlier}", 303)
-    opening = [Entry(item.key, 1, "open", "")]
+    opening = [JournalEntry(item.key, 1, "open", "")]
     record_entries(journal, context.account, assignment.id, opening, f"open-{secrets.token_urlsafe(12)}")
     return _judging_page(context, assignment, item, [], 200)
 
@@ -134,14 +134,14 @@ def _card_views(context: RequestContext, assignment: Assignment, item: AssignedI
     return views
 
 
-def _changed_fields(context: RequestContext, item: AssignedItem, values: Values) -> list[Entry]:
+def _changed_fields(context: RequestContext, item: AssignedItem, values: Values) -> list[JournalEntry]:
     """Return the fields of the form that differ from their current values, so that saving twice adds nothing."""
     entries = []
     for number in range(1, len(item.cards) + 1):
         for field in CARD_FIELDS:
             name = f"{field}_{number}"
             if name in context.form and context.text(name) != values.get(FieldKey(item.key, number, field), ""):
-                entries.append(Entry(item.key, number, field, context.text(name)))
+                entries.append(JournalEntry(item.key, number, field, context.text(name)))
     return entries
 
 
@@ -165,7 +165,7 @@ def save(context: RequestContext) -> Response:
     after = {**values, **{entry.key: entry.value for entry in entries}}
     complete = is_done(item.key, len(item.cards), assignment.purpose, after)
     if complete:
-        entries.append(Entry(item.key, 1, "submit", ""))
+        entries.append(JournalEntry(item.key, 1, "submit", ""))
     record_entries(journal, context.account, assignment.id, entries, context.text("request_key"))
     if context.text("go") == "back" and item.position > 1:
         return RedirectResponse(f"/judge/{assignment.id}/{item.position - 1}", 303)

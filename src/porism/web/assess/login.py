@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
-from porism.lab.judging.assignments import Assignment, Progress, assignments, progress
+from porism.lab.judging.assignments import Assignment, AssignmentProgress, assignments, progress
 from porism.lab.judging.people import TooManyGuesses, log_in, log_out
 from porism.web.api.parameters import cookie_of
 from porism.web.assess.requests import COOKIE, LOGIN_COOKIE, RequestContext
@@ -20,7 +20,7 @@ class AssignmentRow:
     """An assignment in an assessor's list."""
 
     assignment: Assignment
-    progress: Progress
+    progress: AssignmentProgress
 
 
 def home(context: RequestContext) -> Response:

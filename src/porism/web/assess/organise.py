@@ -34,7 +34,7 @@ from porism.lab.judging.assessments import (
     summarise_times,
 )
 from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
-from porism.lab.judging.assignments import Assignment, Progress, assignments, progress
+from porism.lab.judging.assignments import Assignment, AssignmentProgress, assignments, progress
 from porism.lab.judging.content import answer_blocks, formula_html
 from porism.lab.judging.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv, results_csv
 from porism.lab.judging.items import JudgedItem, find_item, find_topic, item_keys, topic_assignments
@@ -53,7 +53,7 @@ class AssignmentRow:
     """An assignment in the overview; `narrative` is written, missing or "" (not needed)."""
 
     assignment: Assignment
-    progress: Progress
+    progress: AssignmentProgress
     times: TimeSummary | None
     narrative: str
 

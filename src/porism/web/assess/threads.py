@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from starlette.responses import Response
 
-from porism.corpus.content import Content as StoredContent
+from porism.corpus.content import Content
 from porism.corpus.post import Comment, Post, Thread, User
-from porism.lab.judging.content import Content
+from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.scale import grades
 from porism.web.assess.requests import Refused, RequestContext
 
@@ -62,7 +62,7 @@ def topic_thread(context: RequestContext) -> Response:
     return _thread_page(context, context.app.topic_threads, thread_id)
 
 
-def _thread_page(context: RequestContext, stored: StoredContent, thread_id: int) -> Response:
+def _thread_page(context: RequestContext, stored: Content, thread_id: int) -> Response:
     content = context.app.content
     if not stored.known_posts([thread_id]):
         raise Refused(404, "There is no such thread in the collection.")
@@ -80,7 +80,7 @@ def _thread_page(context: RequestContext, stored: StoredContent, thread_id: int)
     return context.page("thread.html", question=views[0], answers=views[1:], links=links)
 
 
-def _post_view(content: Content, found: Thread, post: Post, users: Mapping[int, User]) -> PostView:
+def _post_view(content: ContentRenderer, found: Thread, post: Post, users: Mapping[int, User]) -> PostView:
     user = None if post.owner_id is None else users.get(post.owner_id)
     comments = tuple(
         CommentView(comment, content.render(comment.body)) for comment in found.comments if comment.post_id == post.id

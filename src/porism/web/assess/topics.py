@@ -17,9 +17,9 @@ from porism.lab.judging.assignments import (
     needs_narrative,
     progress,
 )
-from porism.lab.judging.content import Content, answer_blocks
+from porism.lab.judging.content import ContentRenderer, answer_blocks
 from porism.lab.judging.items import find_topic
-from porism.lab.judging.journal import Entry, FieldKey, Values, topic_field
+from porism.lab.judging.journal import FieldKey, JournalEntry, Values, topic_field
 from porism.lab.judging.record import record_entries
 from porism.lab.judging.scale import RELEVANT, Grade, grade
 from porism.web.assess.requests import RequestContext
@@ -77,7 +77,7 @@ def save_topic(context: RequestContext) -> Response:
     values = context.app.journal.current_values(assignment.id)
     given = {field: context.text(field).strip() for field in TOPIC_FIELDS}
     entries = [
-        Entry("", 0, field, value)
+        JournalEntry("", 0, field, value)
         for field, value in given.items()
         if value and value != values.get(topic_field(field))
     ]
@@ -134,7 +134,7 @@ def preference(context: RequestContext) -> Response:
     return context.page("preference.html", assignment=assignment, rows=rows, request_key=secrets.token_urlsafe(12))
 
 
-def excerpt(content: Content, item: AssignedItem) -> str:
+def excerpt(content: ContentRenderer, item: AssignedItem) -> str:
     """Return the first blocks of an answer, enough to recognise it."""
     taken = ""
     for block in answer_blocks(content, item.cards[0], item.text):
@@ -155,6 +155,6 @@ def save_preference(context: RequestContext) -> Response:
         old = keys.index(key)
         new = max(0, old - 1) if direction == "up" else min(len(keys) - 1, old + 1)
         keys.insert(new, keys.pop(old))
-    entries = [Entry("", 0, "preference", " ".join(keys))]
+    entries = [JournalEntry("", 0, "preference", " ".join(keys))]
     record_entries(journal, context.account, assignment.id, entries, context.text("request_key"))
     return RedirectResponse(f"/preference/{assignment.id}", 303)
