@@ -129,8 +129,8 @@ def _sorted(tree: Array, above: Array, keys: Array, below: Array, steps: Array) 
 
 @compiled
 def _fill_paths(
-    ends: Array, parents: Array, ranks: Array, traits: TraitColumns, above: Array, keys: Array, below: Array, steps: Array,
-    path_ends: Array, leaves: Array,
+    ends: Array, parents: Array, ranks: Array, traits: TraitColumns, above: Array, keys: Array, below: Array,
+    steps: Array, path_ends: Array, leaves: Array,
 ) -> None:  # fmt: skip
     """Fill the columns with the paths of all trees, and `path_ends` and `leaves` for each tree."""
     start = count = 0

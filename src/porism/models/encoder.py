@@ -64,8 +64,9 @@ class OnnxEncoder:
         shape = self._session.get_outputs()[0].shape
         wrong = len(shape) != 3 or (isinstance(shape[2], int) and shape[2] != self.dimensions)
         if wrong or not self._inputs <= INPUTS:
+            inputs = ", ".join(sorted(self._inputs))
             raise PorismError(
-                f"{file.name} is not the model of config.json: inputs {', '.join(sorted(self._inputs))}, output {shape}",
+                f"{file.name} is not the model of config.json: inputs {inputs}, output {shape}",
                 where=str(directory.path),
                 fix="copy the directory again, or remove the ONNX file",
             )

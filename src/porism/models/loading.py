@@ -103,11 +103,9 @@ def _lost(info: dict[str, Any], pooler: bool) -> list[str]:
 
 def _refuse_lost(directory: ModelDirectory, names: Collection[str]) -> None:
     if names:
-        raise PorismError(
-            f"has no fitting weights for {len(names):,} parts of the model that config.json describes, such as {min(names)}",
-            where=str(directory.path),
-            fix="copy the whole directory, or name another one",
-        )
+        fact = f"has no fitting weights for {len(names):,} parts of the model that config.json describes"
+        fix = "copy the whole directory, or name another one"
+        raise PorismError(f"{fact}, such as {min(names)}", where=str(directory.path), fix=fix)
 
 
 def check_vocabulary(directory: ModelDirectory, tokens: Mapping[str, int]) -> None:

@@ -36,7 +36,8 @@ def open_store(address: str | Path, verify: Verify = "quick", encoder: str | Pat
         return open_folder(address, verify, encoder)
     known = plugins(STORES)
     if scheme not in known:
-        fix = f"install the package that opens such addresses (schemes that are installed: {', '.join(known) or 'none'}), or name a folder"
+        schemes = ", ".join(known) or "none"
+        fix = f"install the package that opens such addresses (schemes that are installed: {schemes}), or name a folder"
         raise PorismError(f"no store has addresses that begin with {scheme}://", where=str(address), fix=fix)
     store: Store = known[scheme].load()(str(address))
     return store

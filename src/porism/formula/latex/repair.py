@@ -16,7 +16,8 @@ from porism.formula.latex.macros import DEFINES, Macros, expand_macros
 # The converter accepts texts with these marks but misreads them, so they are prepared before the first try.
 _MARKS = ("$", "%", "</", "<br", "\\qvar@", "command", "\\DeclareMath", "def", "\\let", "\\(", "\\[")
 _MARKED_CHARACTERS = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00b2\u00b3\u00b9\u00bc-\u00be\u2044\u2070-\u209f\u2153-\u215e\u2c7c\ufffe\uffff\ud800-\udfff]"
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\u00b2\u00b3\u00b9\u00bc-\u00be\u2044\u2070-\u209f\u2153-\u215e\u2c7c"
+    r"\ufffe\uffff\ud800-\udfff]"
 )
 _WRAPPED = re.compile(r"\s*(?:(\$\$?)(.*)\1|\\\[(.*)\\\]|\\\((.*)\\\))\s*\Z", re.DOTALL)
 _ENTITY = re.compile(r"&(?:[a-zA-Z][a-zA-Z0-9]*|#\d{1,7}|#[xX][0-9a-fA-F]{1,6});")

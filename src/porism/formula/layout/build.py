@@ -5,10 +5,11 @@ here (`fences`); a script on a closing bracket belongs to the whole bracket grou
 (`labels`):
 
 - `O!divide` with `o` and `u`; `O!binom` the same without a line; `O!root` with `w` and perhaps `c` (the index);
-- `M!` + fences + rows + `x` + columns: a bracket group (`M!()1x2`, elements split at commas, each comma at the end of its element), a
-  table (`M!2x2`, `M!()2x2`, `M!{2x2` for cases), or `M!1x1` around a base of several symbols; the first element is
-  attached by `w`, each of the others by `e` to the one before;
-- scripts on a symbol are `a` and `b`, on an operator `o` and `u`, in front `c` and `d`; accents and braces are `o` and `u`;
+- `M!` + fences + rows + `x` + columns: a bracket group (`M!()1x2`, elements split at commas, each comma at the end of
+  its element), a table (`M!2x2`, `M!()2x2`, `M!{2x2` for cases), or `M!1x1` around a base of several symbols; the first
+  element is attached by `w`, each of the others by `e` to the one before;
+- scripts on a symbol are `a` and `b`, on an operator `o` and `u`, in front `c` and `d`; accents and braces are `o` and
+  `u`;
 - `O!` + notation for a box or a strike, `W!` for nothing (an empty cell or base), `E!` for what could not be parsed.
 
 The text is scanned once and a node is made when its element ends, so no depth of nesting can overflow the stack."""

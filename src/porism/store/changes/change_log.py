@@ -228,8 +228,8 @@ class ChangeLog:
             raise disk_error(error, self.path) from error
 
     def _damaged(self, fact: str = "is not a change log that can be read") -> PorismError:
-        fix = f"stop the server, move the file away, and send the changes that it holds again: mv {self.path} {self.path}.damaged"
-        return PorismError(fact, where=str(self.path), fix=fix)
+        fix = "stop the server, move the file away, and send the changes that it holds again"
+        return PorismError(fact, where=str(self.path), fix=f"{fix}: mv {self.path} {self.path}.damaged")
 
 
 def _line(text: str) -> bytes:

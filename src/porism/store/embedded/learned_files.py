@@ -15,10 +15,9 @@ def write_concepts(concepts: Iterable[Concept], directory: Path) -> None:
     """Write concepts as a table."""
     with (directory / NAME).open("w", encoding="utf-8", newline="") as out:
         for concept in concepts:
-            latex = " ".join(concept.latex.split())
-            out.write(
-                f"{concept.name}\t{concept.display_name}\t{concept.formula_term}\t{concept.posts}\t{concept.strength:.2f}\t{latex}\n"
-            )
+            name, display_name, term, latex, posts, strength = concept
+            line = [name, display_name, term, str(posts), f"{strength:.2f}", " ".join(latex.split())]
+            out.write("\t".join(line) + "\n")
 
 
 def read_concepts(directory: Path) -> list[Concept]:

@@ -49,9 +49,9 @@ class Box(NamedTuple):
 def read_box(typed: str) -> Box:
     """Take the operators out of a typed query. What is no operator with a legal value stays as it is.
 
-    >>> read_box('integral -improper tag:calculus after:2015 "by parts"')
-    Box(text='integral by parts', phrases=('by parts',), excluded=('improper',), tags=('calculus',), users=(),
-    accepted=False, first_year=2015, last_year=9999)
+    >>> box = read_box('integral -improper tag:calculus after:2015 "by parts"')
+    >>> box.text, box.phrases, box.excluded, box.tags, box.first_year
+    ('integral by parts', ('by parts',), ('improper',), ('calculus',), 2015)
     """
     if not any(sign in typed for sign in ':"“”-'):
         return Box(typed)

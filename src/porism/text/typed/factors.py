@@ -15,10 +15,10 @@ _MATCHING = {
     "(": ")", "[": "]", "\\{": "\\}", "\\langle ": "\\rangle ", "\\lfloor ": "\\rfloor ", "\\lceil ": "\\rceil ",
     "{": "}",
 }  # fmt: skip
-STARTS_FACTOR = frozenset(
-    ("number", "letter", "differential", "wildcard", "function", "named", "operator", "big", "root", "fence", "accent", "binomial", "open",
-     "dots", "latex")
-)  # fmt: skip
+STARTS_FACTOR = frozenset((
+    "number", "letter", "differential", "wildcard", "function", "named", "operator", "big", "root", "fence", "accent",
+    "binomial", "open", "dots", "latex",
+))  # fmt: skip
 _BEFORE_OPERAND = frozenset(("relation", "sum", "product", "slash", "comma", "open", "script", "bar"))
 _CONTINUES_ARGUMENT = frozenset(("number", "letter", "wildcard"))
 

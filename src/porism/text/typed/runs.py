@@ -25,13 +25,22 @@ _ENDS = " ,.;:?!\"'“”‘’"
 _LETTERS = re.compile(r"[A-Za-z]+")
 # A command, a script, a symbol of sets or calculus, a Greek letter, a wildcard: nobody types these by accident.
 _SURE = re.compile(
-    r"\\[A-Za-z]{2,}|\\[{}|,;!]|\^|(?<=[\w)\]])\*\*(?=[\w(])|(?<=[A-Za-z)\]}∑∫∏])_[{(A-Za-z0-9]|\?[A-Za-z]\b(?=\S)|(?<=\S)\?[A-Za-z]\b"
-    rf"|[±×÷{SCRIPTS}\u0370-\u03ff\u2070-\u209f\u2100-\u214f\u2190-\u23ff\u27c0-\u27ef\u2900-\u2bff\u1d2c-\u1d6a\u2c7c\U0001d400-\U0001d7ff〖▒■¦]"
+    r"\\[A-Za-z]{2,}|\\[{}|,;!]|\^|(?<=[\w)\]])\*\*(?=[\w(])|(?<=[A-Za-z)\]}∑∫∏])_[{(A-Za-z0-9]"
+    r"|\?[A-Za-z]\b(?=\S)|(?<=\S)\?[A-Za-z]\b"
+    rf"|[±×÷{SCRIPTS}\u0370-\u03ff\u2070-\u209f\u2100-\u214f\u2190-\u23ff\u27c0-\u27ef\u2900-\u2bff\u1d2c-\u1d6a\u2c7c"
+    r"\U0001d400-\U0001d7ff〖▒■¦]"
 )
 _OPERAND_END, _OPERAND_START = r"[A-Za-z0-9)\]!.'|}]", r"[A-Za-z0-9(\[{|√-]"
 _OPERATOR = re.compile(
     rf"{_OPERAND_END}\s*(?:[+*/=<>]|-(?!\s)|[<>!=]=|:=|->|=>)\s*{_OPERAND_START}"
-    r"|(?<![A-Za-z])[A-Za-z]+\d*'*\(|(?<![A-Za-z])[A-Za-z0-9]\|[A-Za-z0-9](?![A-Za-z])|(?<![A-Za-z])[A-Z]\[[a-z,]+\]|^n[CP][rk]$|^\d+C\d+$|^\{[^{},]*+,[^{}]*+\}$|\d\.\.\.|^\(?[A-Za-z0-9]+\)?!$|^\|.+\|$|(?<![A-Za-z\d])\d++[abcijkmnpqrtuvwxyz](?![A-Za-z0-9])|[A-Za-z]''?(?=$|[\s)(+=-])"
+    r"|(?<![A-Za-z])[A-Za-z]+\d*'*\("  # f(
+    r"|(?<![A-Za-z])[A-Za-z0-9]\|[A-Za-z0-9](?![A-Za-z])"  # a|b
+    r"|(?<![A-Za-z])[A-Z]\[[a-z,]+\]"  # Z[x]
+    r"|^n[CP][rk]$|^\d+C\d+$"  # nCr, 5C2
+    r"|^\{[^{},]*+,[^{}]*+\}$|\d\.\.\."  # {1, 2}, 1...
+    r"|^\(?[A-Za-z0-9]+\)?!$|^\|.+\|$"  # n!, |x|
+    r"|(?<![A-Za-z\d])\d++[abcijkmnpqrtuvwxyz](?![A-Za-z0-9])"  # 2x
+    r"|[A-Za-z]''?(?=$|[\s)(+=-])"  # f'
 )
 _HAS_SIGN = re.compile(r"[=^+*<>]|_[{(A-Za-z0-9]|\w[(\[]|/\(|\)/|^[A-Z]/[A-Za-z]{1,2}$")
 _ANGLE = re.compile(r"<[^<>=\s]{1,20},[^<>=\s]{1,20}>")
@@ -47,15 +56,16 @@ _WORD_WITH_POINTS = re.compile(
 )
 _ORDINAL = re.compile(r"\d+(?:st|nd|rd|th|d|D)|n-?th|k-?th")
 _SIGN = re.compile(r"[-+*/=<>≤≥≠|~]|->|=>|<=|>=|!=|==|<=>|:=|\+-|\|\|")
-_LINKS = frozenset(("from", "to", "of", "as", "when", "for", "mod", "modulo", "divides", "choose", "squared", "cubed", "over", "approaches", "(mod", "iff", "goes", "tends", "and", "or"))  # fmt: skip
+_LINKS = frozenset((
+    "from", "to", "of", "as", "when", "for", "mod", "modulo", "divides", "choose", "squared", "cubed", "over",
+    "approaches", "(mod", "iff", "goes", "tends", "and", "or",
+))  # fmt: skip
 _ARTICLES = frozenset(("a", "A", "I"))
 _NEED_ARGUMENT = frozenset(("function", "named", "big", "root", "fence", "accent", "binomial"))
 _JOINING = frozenset(("=", "+", "<", ">", "<=", ">=", "!=", "*", "mod", "(mod", "|", "≤", "≥", "≠", "≡", "−"))
 _SHORT_PRODUCT = 3  # letters of a product such as abc that is typed without blanks beside a sign
 KINDS_KEPT = 5_000  # chunks whose kind is kept: most words of a query were in another one
-MAX_LENGTH = (
-    4000  # of the text that is searched for formulas; a longer one is a pasted post, whose formulas have delimiters
-)
+MAX_LENGTH = 4000  # of the searched text; a longer one is a pasted post, whose formulas have delimiters
 
 
 class Run(NamedTuple):

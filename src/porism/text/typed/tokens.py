@@ -10,14 +10,16 @@ from importlib.resources import files
 from typing import Literal, NamedTuple, get_args
 
 Kind = Literal[
-    "number", "letter", "differential", "wildcard", "function", "named", "operator", "big", "root", "fence", "accent", "binomial",
-    "relation", "sum", "product", "slash", "script", "postfix", "dots", "open", "close", "bar", "comma", "percent", "word", "latex",
+    "number", "letter", "differential", "wildcard", "function", "named", "operator", "big", "root", "fence", "accent",
+    "binomial", "relation", "sum", "product", "slash", "script", "postfix", "dots", "open", "close", "bar", "comma",
+    "percent", "word", "latex",
 ]  # fmt: skip
 OPERANDS: frozenset[Kind] = frozenset(("number", "letter", "differential", "wildcard"))
 MAX_TAIL = 2  # letters that may follow the name of a function without a blank: sinx, cosnx
 
 _TOKEN = re.compile(
-    r"(?P<space>\s+)|(?P<number>\d+(?:[.,]\d+)*)|(?P<wildcard>\?[A-Za-z]\w*)|(?P<latex>\\[A-Za-z]+|\\.)|(?P<run>[A-Za-z]+)|(?P<symbol>.)",
+    r"(?P<space>\s+)|(?P<number>\d+(?:[.,]\d+)*)|(?P<wildcard>\?[A-Za-z]\w*)|(?P<latex>\\[A-Za-z]+|\\.)"
+    r"|(?P<run>[A-Za-z]+)|(?P<symbol>.)",
     re.DOTALL,
 )
 _DIFFERENTIAL = re.compile(r"[A-Za-z]??d[xyztursvwpASV]")
@@ -204,7 +206,13 @@ def _named(form: str) -> Token:
 
 
 # Superscripts and subscripts as the plain characters that they raise or lower.
-_RAISED = dict(zip("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵃᵇᶜᵈᵉᶠᵍʰʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ", "0123456789+-=()niabcdefghjklmoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ", strict=True))  # fmt: skip
+_RAISED = dict(
+    zip(
+        "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱᵃᵇᶜᵈᵉᶠᵍʰʲᵏˡᵐᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵝᵞᵟᶿᵠᵡ",
+        "0123456789+-=()niabcdefghjklmoprstuvwxyzABDEGHIJKLMNOPRTUVWβγδθφχ",
+        strict=True,
+    )
+)
 _LOWERED = dict(zip("₀₁₂₃₄₅₆₇₈₉₊₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ", "0123456789+-=()aehijklmnoprstuvxβγρφχ", strict=True))
 _RAISED_RUN = re.compile(f"[{''.join(_RAISED)}]+")
 _INDEX = re.compile(f"(?<![{''.join(_RAISED)}])([{''.join(_RAISED)}]++)√")

@@ -87,8 +87,8 @@ def _end_token(
 
 @compiled
 def write_tokens(
-    trees: Any, first: int, end: int, texts: Any, ranks: Any, scratch: Any, paths: Any, lengths: Any, last: Any, data: Any,
-    ends: Any, sizes: Any,
+    trees: Any, first: int, end: int, texts: Any, ranks: Any, scratch: Any, paths: Any, lengths: Any, last: Any,
+    data: Any, ends: Any, sizes: Any,
 ) -> int:  # fmt: skip
     """Write the tokens of trees, without the first and the last of each. Fill in where each token ends, and how many
     each tree has; return how many all have. `last` is -1 everywhere, before and after."""
@@ -107,7 +107,8 @@ def write_tokens(
 
 @compiled
 def _write_nodes(
-    trees: Any, root: int, texts: Any, ranks: Any, scratch: Any, paths: Any, lengths: Any, data: Any, ends: Any, count: int
+    trees: Any, root: int, texts: Any, ranks: Any, scratch: Any, paths: Any, lengths: Any, data: Any, ends: Any,
+    count: int,
 ) -> tuple[int, int]:  # fmt: skip
     """Write terminals, compounds and pairs. Return how many nodes were visited and how many tokens there are."""
     order, stack, visited = scratch[0], scratch[1], scratch[2]
@@ -174,8 +175,8 @@ def _open(data: Any, at: int, texts: Any, start: int, end: int, opening: int) ->
 
 @compiled
 def _write_duplicates(
-    labels: Any, root: int, nodes: int, texts: Any, visited: Any, paths: Any, lengths: Any, last: Any, data: Any, ends: Any,
-    count: int,
+    labels: Any, root: int, nodes: int, texts: Any, visited: Any, paths: Any, lengths: Any, last: Any, data: Any,
+    ends: Any, count: int,
 ) -> int:  # fmt: skip
     """Write the tokens of labels that occur again, nodes in post-order: each occurrence is paired with the one before
     it."""

@@ -206,7 +206,8 @@ def _read_codes(data: Any, at: Any, wide: bool, codes: Any) -> None:
 
 @compiled
 def _read_sections(
-    data: Any, places: Any, sizes: Any, size: int, most: int, starts: Any, ends: Any, codes: Any, fields: Any, counts: Any, lengths: Any
+    data: Any, places: Any, sizes: Any, size: int, most: int, starts: Any, ends: Any, codes: Any, fields: Any,
+    counts: Any, lengths: Any,
 ) -> bool:  # fmt: skip
     """Decode the section of each thread at `places` (`sizes`: its number of posts) to the positions from `size` up to
     `most`.

@@ -33,8 +33,8 @@ class UnitMap(NamedTuple):
 
 @compiled
 def add_bm25(
-    data: Any, at: int, end: int, units: Any, identity: bool, weights: Any, lengths: Any, mean: float, k1: float, b: float,
-    delta: float, factor: float, scores: Any, matched: Any,
+    data: Any, at: int, end: int, units: Any, identity: bool, weights: Any, lengths: Any, mean: float, k1: float,
+    b: float, delta: float, factor: float, scores: Any, matched: Any,
 ) -> None:  # fmt: skip
     """Add factor x (delta + saturated count) of one posting list to the scores of its documents."""
     row, unit, count = np.int64(0), np.int64(-1), 0.0
@@ -70,13 +70,15 @@ def add_bm25_lists(
     """Add the posting lists of several terms of one family, each with its factor."""
     for at in range(len(starts)):
         add_bm25(
-            data, starts[at], ends[at], units, identity, weights, lengths, mean, k1, b, delta, factors[at], scores, matched
+            data, starts[at], ends[at], units, identity, weights, lengths, mean, k1, b, delta, factors[at], scores,
+            matched,
         )  # fmt: skip
 
 
 @compiled
 def add_bm25_documents(
-    data: Any, starts: Any, ends: Any, length_factors: Any, k1: float, delta: float, factors: Any, scores: Any, matched: Any
+    data: Any, starts: Any, ends: Any, length_factors: Any, k1: float, delta: float, factors: Any, scores: Any,
+    matched: Any,
 ) -> None:  # fmt: skip
     """Add the posting lists of several terms where every row is a document with a single field of weight 1, as in the
     formula index."""
