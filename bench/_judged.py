@@ -25,7 +25,7 @@ from porism.records import Topic
 from porism.search.formulas.searcher import FormulaRetriever, FormulaSearcher
 from porism.store import open_content, open_store
 from porism.store.maintenance import build_index
-from porism.systems.runs.rankings import topic_ranking
+from porism.systems.runs.topics import topic_ranking
 
 POOL, SLICE = SHARED / "data/formula-pool-2020", SHARED / "data/slice"
 YEARS = ("2020", "2021")

@@ -24,7 +24,7 @@ from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
 from porism.search.formulas.features import FEATURES, WEIGHTS
 from porism.store import open_content
-from porism.systems.runs.rankings import SPARE
+from porism.systems.runs.topics import SPARE
 
 Array = npt.NDArray[np.float64]
 TESTS = {

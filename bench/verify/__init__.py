@@ -40,7 +40,7 @@ def _run(args: argparse.Namespace) -> int:
     from bench.verify.sets import Workplace
     from porism.evaluate.table import render
     from porism.files import atomic_file
-    from porism.systems.neural.named_models import parse_models
+    from porism.systems.named_models import parse_models
 
     place, progress = Workplace(args.data, args.work), for_terminal()
     if args.fuse:

@@ -10,8 +10,8 @@ from porism.corpus.topics.files import read_topics
 from porism.formula import parse
 from porism.search.formulas.searcher import formula_query
 from porism.search.query import read_query
+from porism.systems.inverted import Document, invert
 from porism.systems.ju_nits import TokenSearch, latex_tokens, layout_tokens, operator_tokens
-from porism.systems.lexical.inverted import Document, invert
 from porism.systems.loading import open_system
 from porism.systems.topic_queries import topic_query
 

@@ -17,8 +17,8 @@ from porism.search.query import read_query
 from porism.search.retriever import Retriever
 from porism.systems.baselines import TerrierTfIdf, spell_symbols, terrier_retriever, terrier_tokens
 from porism.systems.declared.parts import part_options
-from porism.systems.lexical.documents import latex_text
-from porism.systems.lexical.inverted import Document, InvertedIndex, invert
+from porism.systems.documents import latex_text
+from porism.systems.inverted import Document, InvertedIndex, invert
 from porism.systems.loading import open_system
 from porism.systems.msm import CosineWeights, PlusWeights, document_norms, simple_words
 from porism.systems.topic_queries import topic_query

@@ -10,8 +10,7 @@ from bench.verify.values import read_operators
 from porism.formula import from_tangent, parse
 from porism.formula.binary import Trees
 from porism.systems.tangent.forest import MAX_NODES, MAX_OPERANDS, ForestBuilder
-from porism.systems.tangent.pairs import best_trees, index_pairs, pair_codes
-from porism.systems.tangent.retriever import TangentSearch, regression
+from porism.systems.tangent.retriever import TangentSearch, best_trees, index_pairs, pair_codes, regression
 
 from .tangent_cases import make_trees
 

@@ -15,9 +15,8 @@ from porism.search.query import read_query
 from porism.search.retriever import Retriever
 from porism.systems.loading import open_system
 from porism.systems.topic_queries import topic_query
-from porism.systems.xyphoc import mathjax
-from porism.systems.xyphoc.index import Levels, count_bits, symbol_bits
-from porism.systems.xyphoc.typeset import GlyphBox, glyph, glyphs_of, typeset
+from porism.systems.xyphoc.boxes import GlyphBox, glyph, glyphs_of, mathjax_formula, typeset
+from porism.systems.xyphoc.retriever import Levels, count_bits, symbol_bits
 
 TOPICS = Path(__file__).resolve().parents[2] / "sample" / "topics"
 
@@ -130,17 +129,17 @@ def test_mathjax_that_is_not_at_hand_is_reported(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("NODE_PATH", raising=False)
-    mathjax.formula_boxes.cache_clear()
+    mathjax_formula.cache_clear()
     with pytest.raises(PorismError, match="boxes=mathjax needs"):
         open_system(demo / "index", "XYPhoc/xy5", 2, cache=cache, options={"xy_phoc": {"boxes": "mathjax"}})
 
 
 def test_boxes_of_mathjax() -> None:
-    mathjax.formula_boxes.cache_clear()
-    if shutil.which("node") is None or not mathjax.formula_boxes("x"):
+    mathjax_formula.cache_clear()
+    if shutil.which("node") is None or not mathjax_formula("x"):
         pytest.skip("node or the npm package mathjax is not at hand")
-    found = {box.name: box for box in mathjax.formula_boxes(r"\frac{a}{\sqrt{b}}")}
+    found = {box.name: box for box in mathjax_formula(r"\frac{a}{\sqrt{b}}")}
     assert set(found) == {"𝑎", "𝑏", "√", "-"}
     assert middle(found["𝑎"]) > middle(found["-"]) > middle(found["𝑏"])
     assert found["√"].right >= found["𝑏"].right
-    assert [box.name for box in mathjax.formula_boxes(r"\sin x")] == ["s", "i", "n", "𝑥"]  # no invisible operator
+    assert [box.name for box in mathjax_formula(r"\sin x")] == ["s", "i", "n", "𝑥"]  # no invisible operator

@@ -215,7 +215,7 @@ def make_run(args: argparse.Namespace) -> int:
     from porism.progress import for_terminal
     from porism.store.state import State
     from porism.systems.loading import DEFAULT, parse_overrides, task_of
-    from porism.systems.neural.named_models import split_models
+    from porism.systems.named_models import split_models
     from porism.systems.runs.run import RunOptions
     from porism.systems.runs.run import make_run as write
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
-from porism.systems.neural.named_models import ModelUse
+from porism.systems.named_models import ModelUse
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,8 @@ from porism.records import Explanation, Topic
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.lexical.documents import DocumentKind, TextDocument, answer_documents
-from porism.systems.lexical.inverted import Floats, InvertedIndex, Postings
-from porism.systems.lexical.retrieval import LexicalRetriever, token_index, topic_fields
+from porism.systems.documents import DocumentKind, TextDocument, answer_documents
+from porism.systems.inverted import Floats, InvertedIndex, LexicalRetriever, Postings, token_index, topic_fields
 from porism.systems.topic_queries import topic_of
 from porism.text.segment import Text
 from porism.text.words import STOPWORDS

@@ -20,7 +20,7 @@ from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.lexical.inverted import Document, Floats, InvertedIndex, invert
+from porism.systems.inverted import Document, Floats, InvertedIndex, invert
 from porism.systems.tangent.trees import reads_official, searched_formula, trees_of, visual_trees
 
 _LATEX = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[^\s{}]")

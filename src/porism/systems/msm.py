@@ -14,9 +14,8 @@ import numpy as np
 
 from porism.search.retriever import Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.lexical.documents import DocumentKind, answer_documents
-from porism.systems.lexical.inverted import Floats, InvertedIndex, Postings
-from porism.systems.lexical.retrieval import LexicalRetriever, token_index, topic_fields
+from porism.systems.documents import DocumentKind, answer_documents
+from porism.systems.inverted import Floats, InvertedIndex, LexicalRetriever, Postings, token_index, topic_fields
 
 WORD = re.compile(r"(?:(?!\d)\w)+")
 SHORTEST, LONGEST = 2, 15

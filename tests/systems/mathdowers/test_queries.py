@@ -10,7 +10,7 @@ import pytest
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
-from porism.systems.lexical.documents import martin_porter, nltk_porter
+from porism.systems.documents import martin_porter, nltk_porter
 from porism.systems.mathdowers.queries import (
     WordLists,
     engine_tokens,

@@ -16,7 +16,7 @@ from porism.errors import PorismError
 from porism.search.query import read_query
 from porism.search.retriever import Pipeline, Retriever
 from porism.store import open_content
-from porism.systems.lexical.inverted import Document, invert
+from porism.systems.inverted import Document, invert
 from porism.systems.loading import open_system
 from porism.systems.mathdowers.documents import ThreadDocuments, formula_documents
 from porism.systems.mathdowers.queries import engine_tokens, formula_query_tokens

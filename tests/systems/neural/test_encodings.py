@@ -11,10 +11,10 @@ import pytest
 
 from porism.errors import PorismError
 from porism.search.engine import Engine
+from porism.systems import encoded as encodings
 from porism.systems.declared.context import SystemContext
-from porism.systems.lexical.documents import TextDocument
-from porism.systems.neural import dense
-from porism.systems.neural.dense import EncodedDocuments, Singles, encoded_documents
+from porism.systems.documents import TextDocument
+from porism.systems.encoded import EncodedDocuments, Singles, encoded_documents
 
 TEXTS = [TextDocument(number, f"text {number % 7}") for number in range(10, 24)]
 
@@ -35,7 +35,7 @@ class Counting:
 
 @pytest.fixture
 def context(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SystemContext:
-    monkeypatch.setattr(dense, "BLOCK", 4)
+    monkeypatch.setattr(encodings, "BLOCK", 4)
     return SystemContext(engine.index, 1, tmp_path / "cache")
 
 
@@ -74,7 +74,7 @@ def test_other_code_or_documents_reuse_equal_blocks(context: SystemContext) -> N
     first = encoded(context, Counting())
     again = Counting()
     changed = [*TEXTS[:12], TextDocument(22, "changed 9"), TEXTS[13]]
-    other = encoded(context, again, changed, code=("porism.systems.neural.texts",))
+    other = encoded(context, again, changed, code=("porism.systems.documents",))
     assert again.seen == 2  # the last block
     assert other.ids.tolist() == first.ids.tolist()
     assert np.array_equal(other.vectors[: other.starts[12]], first.vectors[: first.starts[12]])
@@ -94,7 +94,7 @@ def test_vectors_must_be_finite(context: SystemContext) -> None:
 
 
 def test_maxsim_sums_the_best_matches(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(dense, "_ROWS", 5)
+    monkeypatch.setattr(encodings, "_ROWS", 5)
     dice = np.random.default_rng(1)
     lengths = [2, 0, 3, 1, 4, 6]
     vectors = dice.normal(size=(sum(lengths), 3)).astype(np.float16)

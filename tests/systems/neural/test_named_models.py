@@ -9,7 +9,7 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.systems.neural.named_models import (
+from porism.systems.named_models import (
     KINDS,
     chosen_model,
     directory_for,

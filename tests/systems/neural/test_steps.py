@@ -15,16 +15,14 @@ from porism.records import Topic
 from porism.search.engine import Engine
 from porism.search.query import read_query
 from porism.search.retriever import Ranking
-from porism.systems.approach0.queries import SymbolFormat, symbols
+from porism.systems.approach0.late import SymbolFormat, symbols
 from porism.systems.declared.context import SystemContext
-from porism.systems.dprl.answer_svm import MOST_PAIRS, TrainingTopic, pair_differences, train_pairwise
+from porism.systems.documents import InputFormat
+from porism.systems.dprl.answers import MOST_PAIRS, TrainingTopic, pair_differences, train_pairwise, vote_shares
 from porism.systems.dprl.math_amr import AmrForm, AmrParser, formula_context, graph_nodes, operator_nodes
-from porism.systems.dprl.question_chain import vote_shares
-from porism.systems.lexical.retrieval import token_index
-from porism.systems.neural.named_models import ModelUse
-from porism.systems.neural.pairs import BlockReranker, Floats, Ints
-from porism.systems.neural.texts import InputFormat
-from porism.systems.tu_dbs import TagSearch, split_tags, tag_documents
+from porism.systems.inverted import token_index
+from porism.systems.named_models import ModelUse
+from porism.systems.neural import BlockReranker, Floats, Ints, TagSearch, split_tags, tag_documents
 from porism.text.segment import Segment, Text
 
 USE = ModelUse("name", "original", "directory", "digest", "substitute", "cross-encoder")

@@ -20,8 +20,8 @@ from porism.records import Topic
 from porism.search.engine import Engine
 from porism.systems.declared.declaration import Declaration, shipped
 from porism.systems.declared.pipeline import is_runnable, used_parts
+from porism.systems.extracts import representatives, summary_of
 from porism.systems.runs.run import RunOptions, make_run
-from porism.systems.task3.extracts import representatives, summary_of
 from porism.text.render import plain_text
 from porism.text.segment import Segment
 

@@ -12,8 +12,7 @@ from porism.errors import PorismError
 from porism.search.query import read_query
 from porism.search.retriever import Pipeline, Retriever
 from porism.systems.loading import open_system
-from porism.systems.scm.model import SoftModel, query_counts
-from porism.systems.scm.retriever import SoftSearch, expanded
+from porism.systems.scm.retriever import SoftModel, SoftSearch, expanded, query_counts
 from porism.systems.topic_queries import topic_of
 
 pytest.importorskip("tokenizers", reason='pip install "porism[systems]"')

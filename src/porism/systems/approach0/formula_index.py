@@ -15,7 +15,7 @@ import numpy.typing as npt
 from porism.hashing import hash64
 from porism.systems.approach0.grammar import Node, parse
 from porism.systems.approach0.lexer import UnreadableFormula
-from porism.systems.lexical.inverted import open_arrays, save_arrays
+from porism.systems.inverted import open_arrays, save_arrays
 
 MAX_LEAVES = 64  # of a formula; the original reads no more paths
 MAX_KEYS = 128  # different keys of an indexed formula

@@ -6,22 +6,27 @@ Only the other half, the engine, reads hand-written queries in Task 1; in Task 2
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from functools import partial
+import html
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
+from porism.records import Topic
 from porism.search.fusion import ScaledSum
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Fused, Ranking, Reranker, Retriever
-from porism.systems.approach0.queries import Marks, Numbers, SymbolFormat, formulas_of
+from porism.systems.approach0.lexer import UnreadableFormula, tokenize
+from porism.systems.approach0.retriever import formulas_of
 from porism.systems.approach0.text_index import Instance, distinct_formulas, formula_instances
 from porism.systems.declared.context import SystemContext
-from porism.systems.lexical.documents import TextDocument, batched
-from porism.systems.neural.dense import (
+from porism.systems.documents import TextDocument, batched
+from porism.systems.encoded import (
     Documents,
     EncodedDocuments,
     Ints,
@@ -30,13 +35,78 @@ from porism.systems.neural.dense import (
     encoded_documents,
     open_late_interaction,
 )
-from porism.systems.neural.named_models import ChosenModel, ModelUse, chosen_model
+from porism.systems.named_models import ChosenModel, ModelUse, chosen_model
 from porism.systems.topic_queries import HandQueries, topic_of, topic_text
+from porism.text.render import plain_text
+from porism.text.segment import Segment, Text
 
 Reads = Literal["formula", "post"]
 SYMBOL = "$equal$"  # a token that models of Approach Zero know
-CODE = ("porism.systems.approach0.queries", "porism.systems.approach0.lexer")
+CODE = (__name__, "porism.systems.approach0.lexer")
 _TOKEN_FILES = ("tokenizer.json", "added_tokens.json", "vocab.txt")
+
+
+Marks = Literal["dollars", "none"]
+Numbers = Literal["somenum", "digits"]
+MASK = "[MASK]"
+_SPACE = re.compile(r"\s+")
+# Tokens without a symbol of their own; braces that only group are left out.
+_FENCES = {"open": "lparen", "close": "rparen", "open square": "lbrack", "close square": "rbrack"}
+_WITHOUT = ("open brace", "close brace")
+
+
+@lru_cache(100_000)
+def symbols(latex: str, numbers: Numbers = "somenum") -> tuple[str, ...]:
+    """Return the symbols of a formula without their fonts; an integer of several digits is `somenum`, or its digits. Of
+    a formula that the lexer does not read, nothing.
+
+    >>> symbols(r"\\\\mathbb{R}^2 = \\\\frac{x}{12}")
+    ('R', 'supscript', '2', 'equal', 'frac', 'x', 'somenum')
+    """
+    try:
+        tokens = tokenize(html.unescape(latex))
+    except UnreadableFormula:
+        return ()
+    found: list[str] = []
+    for token in tokens:
+        symbol = token.symbol.rpartition(":")[2] or _FENCES.get(token.role, "")
+        if token.role in _WITHOUT or not symbol:
+            continue
+        if symbol == "bignum" or (symbol.isdecimal() and len(symbol) > 1):
+            found += ["somenum"] if numbers == "somenum" or symbol == "bignum" else list(symbol)
+        else:
+            found.append(symbol)
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class SymbolFormat:
+    """How formulas are written for a model."""
+
+    marks: Marks = "dollars"
+    numbers: Numbers = "somenum"
+
+    def formula(self, latex: str) -> str:
+        """Return a formula as text."""
+        sign = "$" if self.marks == "dollars" else ""
+        return " ".join(f"{sign}{symbol}{sign}" for symbol in symbols(latex, self.numbers))
+
+    def text(self, text: Text) -> str:
+        """Return a text with its formulas."""
+        return _written(text, lambda segment: self.formula(segment.text))
+
+    def topic(self, topic: Topic) -> str:
+        """Return title and body of a topic, each on a line."""
+        fields = [self.text(topic_text(topic, "title")), self.text(topic_text(topic, "question"))]
+        return "\n".join(field for field in fields if field)
+
+    def masked(self, text: Text, formula_id: int) -> str:
+        """Return a text with one formula; every other one is a mask."""
+        return _written(text, lambda segment: self.formula(segment.text) if segment.formula_id == formula_id else MASK)
+
+
+def _written(text: Text, formula: Callable[[Segment], str]) -> str:
+    return _SPACE.sub(" ", plain_text(text, lambda segment: f" {formula(segment)} ")).strip()
 
 
 def fusion(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.approach0.formula_index import PathIndex, index_formulas
-from porism.systems.approach0.queries import formulas_of, text_query
 from porism.systems.approach0.structure import Floats, StructureOptions, StructureScores, StructureSearch
 from porism.systems.approach0.text_index import (
     ANALYSERS,
     LEAST_PROXIMITY,
+    Analyser,
     DocumentFormulas,
     TextIndex,
     distinct_formulas,
@@ -29,7 +29,9 @@ from porism.systems.approach0.text_index import (
     index_answers,
 )
 from porism.systems.declared.context import SystemContext
-from porism.systems.topic_queries import HandQueries
+from porism.systems.topic_queries import HandQueries, query_formula, topic_of, topic_text
+from porism.text.segment import Text
+from porism.text.words import FORMULA
 
 CODE = ("porism.systems.approach0",)
 MOST_HITS = 1000  # the engine returns no more documents
@@ -38,6 +40,48 @@ NO_PROXIMITY = float(
 )  # added to every score where no two words of the query are in the document
 VISUALS = "visuals.npy"
 SAME_DIGITS = 9  # weights are rounded to nine decimals, so that rounding errors do not break ties
+
+
+SHORTEST_FORMULA = 2  # characters of a formula of an automatic query: single symbols are in most posts
+
+
+class FormulaTextQuery(NamedTuple):
+    """The words and the formulas (LaTeX) of a query."""
+
+    words: tuple[str, ...]
+    formulas: tuple[str, ...]
+
+
+def formulas_of(query: ReadQuery, queries: HandQueries | None) -> tuple[str, ...]:
+    """Return the formulas of a query of Task 2."""
+    topic = topic_of(query)
+    if queries is not None and topic.id:
+        return queries.of(topic.id).formulas
+    formula = query_formula(query)
+    return () if formula is None else (formula.latex,)
+
+
+def text_query(query: ReadQuery, queries: HandQueries | None, analyser: Analyser) -> FormulaTextQuery:
+    """Return words and formulas of a query of Task 1: those of the file, or the words of the title and the formulas of
+    the whole post."""
+    topic = topic_of(query)
+    if queries is not None and topic.id:
+        hand = queries.of(topic.id)
+        return FormulaTextQuery(tuple(word for phrase in hand.phrases for word in analyser(phrase)), hand.formulas)
+    if query.topic is None:
+        words = analyser(f"{query.title} {query.body}".replace(FORMULA, " "))
+        return FormulaTextQuery(tuple(words), tuple(one.parsed.latex for one in query.formulas))
+    title, question = topic_text(topic, "title"), topic_text(topic, "question")
+    return FormulaTextQuery(tuple(analyser(_words(title))), _formulas(title, question))
+
+
+def _words(text: Text) -> str:
+    return " ".join(segment.text for segment in text.segments if segment.kind == "text")
+
+
+def _formulas(*texts: Text) -> tuple[str, ...]:
+    found = (segment.text.strip() for text in texts for segment in text.formulas)
+    return tuple(dict.fromkeys(latex for latex in found if len(latex) >= SHORTEST_FORMULA))
 
 
 class FormulaScores:

@@ -17,8 +17,8 @@ import numpy.typing as npt
 
 from porism.corpus.content import Content
 from porism.corpus.sources.raw import OWN_IDS
-from porism.systems.lexical.documents import answers_with_questions, nltk_porter, nltk_tools
-from porism.systems.lexical.inverted import open_arrays, save_arrays
+from porism.systems.documents import answers_with_questions, nltk_porter, nltk_tools
+from porism.systems.inverted import open_arrays, save_arrays
 from porism.text.segment import Text
 
 Floats = npt.NDArray[np.float64]

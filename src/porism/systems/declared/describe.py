@@ -15,7 +15,7 @@ from porism.evaluate.table import Cell, ResultTable, render
 from porism.systems.declared.declaration import MEASURES, Declaration, PartUse, declared, find_declaration, shipped
 from porism.systems.declared.parts import part_options
 from porism.systems.declared.pipeline import all_models
-from porism.systems.neural.named_models import named_models
+from porism.systems.named_models import named_models
 
 LETTER, LINE, PADDING = 7.2, 17, 10  # width of a letter, height of a line, space around a text
 ARROW, GAP, MARGIN = 34, 12, 8  # length of an arrow, space between systems, space around the drawing

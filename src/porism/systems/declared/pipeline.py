@@ -11,7 +11,7 @@ from porism.search.retriever import DEPTH, Fused, NamedPart, Pipeline, Reranker,
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, PartUse, find_declaration
 from porism.systems.declared.parts import make_part
-from porism.systems.neural.named_models import (
+from porism.systems.named_models import (
     MODEL_OPTIONS,
     OPTIONAL,
     directory_for,

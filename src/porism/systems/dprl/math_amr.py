@@ -21,9 +21,9 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.approach0.text_index import sentences
 from porism.systems.declared.context import SystemContext
-from porism.systems.lexical.documents import TextDocument
-from porism.systems.neural.dense import TextVectors
-from porism.systems.neural.named_models import chosen_model, directory_for
+from porism.systems.documents import TextDocument
+from porism.systems.named_models import chosen_model, directory_for
+from porism.systems.neural import TextVectors
 from porism.systems.topic_queries import query_formula, topic_of, topic_text
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text

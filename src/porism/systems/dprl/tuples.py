@@ -11,7 +11,7 @@ import numpy.typing as npt
 from porism.compiled import compiled
 from porism.systems.dprl.edit_distance import type_of
 from porism.systems.tangent.forest import Forest
-from porism.systems.tangent.pairs import END, edge_code, mixed, unordered_labels
+from porism.systems.tangent.retriever import END, edge_code, mixed, unordered_labels
 
 Array = npt.NDArray[Any]
 WINDOW = 2

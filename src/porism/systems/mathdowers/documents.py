@@ -18,8 +18,8 @@ from typing import NamedTuple
 from porism.corpus.content import Content
 from porism.corpus.post import Comment, Formula, Thread
 from porism.formula import parse
-from porism.systems.lexical.documents import batched
-from porism.systems.lexical.inverted import Document
+from porism.systems.documents import batched
+from porism.systems.inverted import Document
 from porism.systems.mathdowers.queries import engine_tokens, latex_words
 from porism.systems.mathdowers.tuples import L8_SEARCH, TupleRules, math_tokens
 from porism.text.segment import Text

@@ -22,7 +22,7 @@ from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.declared.context import SystemContext
-from porism.systems.lexical.inverted import Document, Floats, InvertedIndex, best, invert
+from porism.systems.inverted import Document, Floats, InvertedIndex, best, invert
 from porism.systems.mathdowers.documents import ThreadDocuments, formula_documents
 from porism.systems.mathdowers.queries import (
     PUBLISHED,
@@ -112,7 +112,7 @@ def add_scores(
 
 LISTS_VARIABLE = "PORISM_MATHDOWERS_LISTS"
 TEST_DATA_LISTS = "data/fidelity/mathdowers-lists"
-CODE = ("porism.systems.mathdowers", "porism.systems.lexical.inverted")
+CODE = ("porism.systems.mathdowers", "porism.systems.inverted")
 _RULES: dict[str, TupleRules] = {"L8": L8_SEARCH, "L1": L1_SEARCH}
 _FORMULAS = "formulas.npy"
 

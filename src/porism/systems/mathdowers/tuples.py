@@ -13,8 +13,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from porism.systems.mathdowers.reading import symbol_tree
-from porism.systems.mathdowers.symbols import EDGES, Symbol, UnreadableMathML
+from porism.systems.mathdowers.reading import EDGES, Symbol, UnreadableMathML, symbol_tree
 
 START, END, ERROR = "#(start)#", "#(end)#", "#(error)#"
 ANCHORS = frozenset((":=", *"<=>≠≤≥∝∼≅≈≡→↔↦⇒⇔⟹⊂⊆⊈"))

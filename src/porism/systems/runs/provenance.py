@@ -22,7 +22,7 @@ from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.parts import PARTS
 from porism.systems.declared.pipeline import used_parts
 from porism.systems.loading import is_declared
-from porism.systems.neural.named_models import ModelUse
+from porism.systems.named_models import ModelUse
 
 LIBRARIES = ("numpy", "scipy", "numba", "PyStemmer", "math-core")
 GOALS = {
@@ -122,11 +122,11 @@ def _yaml(value: Mapping[str, Any], depth: int) -> Iterator[str]:
             yield f"{'  ' * depth}{key}: {json.dumps(inner, ensure_ascii=False, default=str)}"
 
 
-ALWAYS = ("porism.systems.runs.rankings", "porism.search.fusion")
+ALWAYS = ("porism.systems.runs.topics", "porism.search.fusion")
 # They find parts and check options, but shape no ranking; the parts themselves and their options are in the key of a
 # run.
 WITHOUT_EFFECT = {"porism.systems.declared.parts", "porism.systems.declared.declaration"}
-SHARED = {"declared", "runs", "lexical"}  # packages that are not of one system: each module counts by itself
+SHARED = {"declared", "runs"}  # packages that are not of one system: each module counts by itself
 ENGINE = (
     "porism.formula",
     "porism.text",

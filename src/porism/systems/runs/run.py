@@ -33,12 +33,10 @@ from porism.systems.answerer import Cost, WrittenAnswer, total_cost
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.pipeline import used_models, used_parts
-from porism.systems.loading import DEFAULT, is_declared, load_system
-from porism.systems.neural.named_models import ModelUse, model_digests
+from porism.systems.loading import DEFAULT, AnswerSystem, is_declared, load_answerer, load_system
+from porism.systems.named_models import ModelUse, model_digests
 from porism.systems.runs.provenance import code_version, header_lines, run_metadata
-from porism.systems.runs.rankings import TopicRanking, topic_ranking
-from porism.systems.runs.run_journal import FinishedTopic, RunJournal
-from porism.systems.task3.system import AnswerSystem, load_answerer
+from porism.systems.runs.topics import FinishedTopic, RunJournal, TopicRanking, topic_ranking
 from porism.systems.topic_queries import HandQueries, read_hand_queries
 
 Maker = Pipeline | AnswerSystem  # what makes a run

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.records import Topic
-from porism.systems.lexical.documents import batched
+from porism.systems.documents import batched
 from porism.systems.mathdowers.documents import FormulaTokens
 from porism.systems.mathdowers.queries import placed_formulas
 from porism.systems.mathdowers.tuples import TANGENT_L_2021, math_tokens

@@ -24,8 +24,8 @@ from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer
 from porism.systems.approach0.late import LateTexts
 from porism.systems.declared.context import SystemContext
-from porism.systems.neural.dense import open_bi_encoder
-from porism.systems.neural.named_models import ModelUse, chosen_model, named_models
+from porism.systems.encoded import open_bi_encoder
+from porism.systems.named_models import ModelUse, chosen_model, named_models
 from porism.systems.topic_queries import topic_of
 from porism.text.read import read_official
 from porism.text.render import prose

@@ -26,8 +26,8 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer
 from porism.systems.declared.context import SystemContext
-from porism.systems.neural.named_models import ModelUse, chosen_model
-from porism.systems.task3.extracts import first_sentences, topic_texts
+from porism.systems.extracts import first_sentences, topic_texts
+from porism.systems.named_models import ModelUse, chosen_model
 from porism.systems.topic_queries import topic_of
 
 ORIGINAL = "text-davinci-002"

@@ -1,4 +1,4 @@
-"""Dense retrieval: models are opened, documents are encoded once beside the index, and searched by vectors."""
+"""Documents encoded by a model: computed once beside the index, block by block, and compared with the vectors of a query."""
 
 from __future__ import annotations
 
@@ -18,13 +18,9 @@ from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
 from porism.models.tokens import LateInteraction
-from porism.search.query import ReadQuery
-from porism.search.retriever import Ranking, Retriever
+from porism.search.retriever import Ranking
 from porism.systems.declared.context import SystemContext
-from porism.systems.lexical.documents import TextDocument, batched
-from porism.systems.neural.named_models import ChosenModel, ModelUse, chosen_model
-from porism.systems.neural.texts import Formulas, InputFormat, TextForm, answer_texts, form_code
-from porism.systems.topic_queries import topic_of
+from porism.systems.documents import TextDocument, batched
 
 _DEFAULT_POSITIONS, _ROBERTA_RESERVED = 512, 2
 _KEPT = 4  # models that stay in memory
@@ -125,7 +121,7 @@ def encoded_documents(
     vectors, `code` the modules that write the texts."""
     stored_key = json.dumps([name, *key], default=str)
     build = partial(_build, context, name, stored_key, documents, encode)
-    modules = ("porism.systems.lexical.documents", *sorted(set(code)))
+    modules = ("porism.systems.documents", *sorted(set(code)))
     return EncodedDocuments.open(context.cached(name, stored_key, build, modules))
 
 
@@ -224,72 +220,6 @@ def _join(files: Sequence[Path], folder: Path) -> None:
             joined[at : at + len(vectors)] = vectors
             at += len(vectors)
     joined.flush()
-
-
-def dense_answers(
-    context: SystemContext,
-    bi_encoder: str,
-    query: str = "{title} {body}",
-    formulas: Formulas = "dollars",
-    lower: bool = False,
-    length: int = 0,
-) -> Retriever:
-    """Rank all answers by cosine. `query` is the text of a topic with the fields {title}, {body} and {tags}; `length`
-    counts tokens."""
-    form = InputFormat(formulas, lower, query)
-    vectors = answer_vectors(context, chosen_model(bi_encoder, context.models), form, length)
-    return DenseSearch(vectors, form)
-
-
-class TextVectors:
-    """Documents with one vector each, and the bi-encoder that made them and makes those of queries."""
-
-    def __init__(
-        self,
-        context: SystemContext,
-        name: str,
-        chosen: ChosenModel,
-        key: tuple[object, ...],
-        documents: Documents,
-        length: int,
-        code: Sequence[str],
-    ) -> None:
-        self._encoder = open_bi_encoder(chosen.directory, length)
-        read = self._encoder.record.length
-        self.use: ModelUse = chosen.use(f"bi-encoder, {read} tokens")
-        parts = (*key, read, chosen.directory.digest)
-        self.documents: EncodedDocuments = encoded_documents(context, name, parts, documents, self._encode, code)
-
-    def _encode(self, texts: Sequence[str]) -> list[Singles]:
-        return [vector[None, :] for vector in self._encoder.encode(texts)]
-
-    def cosines(self, text: str) -> Singles:
-        """Return the cosine of each document with a query."""
-        if not len(self.documents.ids):
-            return np.zeros(0, np.float32)
-        return self.documents.cosines(self._encoder.encode([text], role="query")[0])
-
-
-def answer_vectors(context: SystemContext, chosen: ChosenModel, form: TextForm, length: int) -> TextVectors:
-    """Return the vectors of all answers; systems with the same form of text and model share them."""
-    form = form if not isinstance(form, InputFormat) else form.for_model(chosen.directory)
-    documents = partial(answer_texts, context.content, form)
-    return TextVectors(context, "answer-vectors", chosen, form.key, documents, length, form_code(form))
-
-
-class DenseSearch(Retriever):
-    """Ranks documents by the cosine of their vectors."""
-
-    def __init__(self, vectors: TextVectors, form: TextForm) -> None:
-        self._vectors, self._form = vectors, form
-        self.models = (vectors.use,)
-
-    def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return the best k documents; of equal scores the smaller id comes first."""
-        text = self._form.topic(topic_of(query))
-        if not text or k < 1:
-            return Ranking.of({})
-        return best_of(self._vectors.documents, self._vectors.cosines(text), k)
 
 
 def best_of(documents: EncodedDocuments, scores: Singles, k: int) -> Ranking:

@@ -1,8 +1,6 @@
-"""The journal of an unfinished run: the rankings or answers of the topics done so far, beside the run file, so that an
-interrupted run can be continued.
+"""One topic of a run: its ranking as a run file has it, and the journal beside the run file, by which an interrupted run continues.
 
-The first line is a key of everything that shapes the rankings. A journal with another key is not continued.
-"""
+The first line of a journal is a key of everything that shapes the rankings. A journal with another key is not continued."""
 
 from __future__ import annotations
 
@@ -11,10 +9,55 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
+from porism.corpus.content import Content
+from porism.errors import PorismError
 from porism.evaluate.runs.run import Ranking
+from porism.records import Topic
+from porism.search.retriever import Pipeline, Retriever
 from porism.systems.answerer import Cost, WrittenAnswer
+from porism.systems.topic_queries import topic_query
+
+SPARE = 2  # times as many formulas are searched as are needed, since those in comments only may not be returned
+
+
+class TopicRanking(NamedTuple):
+    """A topic and what a system found for it."""
+
+    topic: str
+    ranking: Ranking
+
+
+def topic_ranking(retriever: Retriever, content: Content, topic: Topic, task: int, k: int) -> Ranking:
+    """Return the best k hits of a system for a topic."""
+    return _formulas(retriever, content, topic, k) if task == 2 else _posts(retriever, topic, k)
+
+
+def _posts(retriever: Retriever, topic: Topic, k: int) -> Ranking:
+    hits = retriever.search(topic_query(topic, 1), k).top(k)
+    return Ranking([str(number) for number in hits.ids.tolist()], hits.scores.tolist())
+
+
+def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> Ranking:
+    """Return one instance of each visual id: that which the system names, or the first that may be returned."""
+    if not topic.latex:
+        raise PorismError("has no formula", fix="give topics of Task 2, or a table topic, latex")
+    hits = retriever.search(topic_query(topic, 2), SPARE * k)
+    ids: list[int] = hits.ids.tolist()
+    if isinstance(retriever, Pipeline) and retriever.names_instances:
+        places = retriever.instances(ids)
+    else:
+        places = {visual: own[0] for visual, own in content.instances(ids, 1, returnable=True).items()}
+    items: list[str] = []
+    posts: list[str] = []
+    scores: list[float] = []
+    for hit in [hit for hit in hits if hit.id in places][: max(k, 0)]:
+        place = places[hit.id]
+        items.append(str(place.id if place.post_id else hit.id))
+        posts.append(str(place.post_id) if place.post_id else "-")
+        scores.append(hit.score)
+    return Ranking(items, scores, posts)
 
 
 @dataclass(frozen=True, slots=True)

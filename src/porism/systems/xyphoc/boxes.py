@@ -1,19 +1,28 @@
-"""A small layout model: the boxes of a formula's glyphs from its layout tree.
+"""The boxes of a formula's glyphs: from its layout tree by a small layout model, or from MathJax's SVG where node and `mathjax` are at hand.
 
-Rows run to the right with space around relations and operators; scripts are .7 as large and shifted up and down; limits
-are centred above and below; fractions are centred on a bar, a root has a sign that covers its radicand, brackets grow
-with their contents, tables have rows and columns as high and wide as their largest cell. Only relative positions
-matter: XYPhoc divides the box of the formula into equal parts.
-"""
+Rows run to the right with space around relations and operators; scripts are .7 as large and shifted up and down; limits are centred above and
+below; fractions are centred on a bar, a root has a sign that covers its radicand, brackets grow with their contents, tables have rows and
+columns as high and wide as their largest cell. Only relative positions matter: XYPhoc divides the box of the formula into equal parts."""
 
 from __future__ import annotations
 
+import json
+import subprocess
+import tempfile
 import unicodedata
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from hashlib import blake2b
 from importlib import resources
+from importlib.resources import as_file, files
+from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
+from porism.corpus.content import Content
+from porism.errors import PorismError
 from porism.formula.tree import Node, elements_of
+from porism.safe_path import program, safe_environment
+from porism.systems.tangent.trees import visual_trees
 
 _TABLE = "metrics.tsv"
 _ITALIC = {**dict(zip("abcdefgijklmnopqrstuvwxyz", "𝑎𝑏𝑐𝑑𝑒𝑓𝑔𝑖𝑗𝑘𝑙𝑚𝑛𝑜𝑝𝑞𝑟𝑠𝑡𝑢𝑣𝑤𝑥𝑦𝑧", strict=True)), "h": "ℎ"}
@@ -260,3 +269,78 @@ def _table(cells: list[Part], columns: int, scale: float) -> Part:
             x += width + _COLUMN_GAP * scale
         top -= height + depth + _ROW_GAP * scale
     return whole
+
+
+class FormulaBoxes(NamedTuple):
+    """The glyph boxes of one visual id."""
+
+    visual_id: int
+    boxes: list[GlyphBox]
+
+
+def layout_boxes(content: Content) -> Iterator[FormulaBoxes]:
+    """Yield the boxes of every visual id by our own layout model."""
+    for visual_id, trees, _ in visual_trees(content):
+        yield FormulaBoxes(visual_id, typeset(trees.layout))
+
+
+_FIX = "npm install mathjax@3, set NODE_PATH to its folder node_modules, or use boxes=layout"
+
+
+def check_mathjax() -> None:
+    """Refuse to start without node and mathjax."""
+    if program("node") is None:
+        raise PorismError("boxes=mathjax needs node, which is not installed", fix="install node, or use boxes=layout")
+    if not mathjax_formula("x"):
+        raise PorismError("boxes=mathjax needs the npm package mathjax", fix=_FIX)
+
+
+def mathjax_digest() -> str:
+    """Return the digest of the script, which names what was made with it."""
+    return blake2b(_script().read_bytes(), digest_size=8).hexdigest()
+
+
+def _script() -> Traversable:
+    return files("porism.systems.xyphoc").joinpath("mathjax.js")
+
+
+def mathjax_boxes(content: Content) -> Iterator[FormulaBoxes]:
+    """Yield the boxes of every visual id; a formula that MathJax cannot read has none."""
+    visuals, formulas = [], []
+    for visual_id, _, latex in visual_trees(content):
+        visuals.append(visual_id)
+        formulas.append(latex)
+    for visual_id, boxes in zip(visuals, _typeset_by_node(formulas), strict=True):
+        yield FormulaBoxes(visual_id, boxes)
+
+
+@lru_cache(100)
+def mathjax_formula(latex: str) -> list[GlyphBox]:
+    """Return the boxes of one formula; none where MathJax cannot read it, or cannot be started."""
+    try:
+        return next(iter(_typeset_by_node([latex])), [])
+    except PorismError:
+        return []
+
+
+def _typeset_by_node(formulas: Iterable[str]) -> Iterator[list[GlyphBox]]:
+    """Yield the boxes of formulas, typeset by one process."""
+    with as_file(_script()) as path, tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
+        lines.writelines(json.dumps(latex) + "\n" for latex in formulas)
+        lines.seek(0)
+        pipe = subprocess.PIPE
+        command = [program("node") or "node", str(path)]
+        try:
+            process = subprocess.Popen(
+                command, stdin=lines, stdout=pipe, stderr=pipe, text=True, env=safe_environment()
+            )
+        except OSError as error:
+            raise PorismError(f"node cannot be started: {error}", fix=_FIX) from None
+        with process:
+            assert process.stdout is not None
+            for line in process.stdout:
+                yield [GlyphBox(*box) for box in json.loads(line)]
+            if process.wait() != 0:
+                message = process.stderr.read().strip().splitlines() if process.stderr else []
+                detail = next((text for text in message if "Error" in text), "node ended with an error")
+                raise PorismError(f"MathJax cannot be used: {detail}", fix=_FIX)

@@ -1,1 +1,0 @@
-"""What the lexical systems share: documents, tokens, an inverted index."""
