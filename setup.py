@@ -21,7 +21,7 @@ COMPILED = {
     "formula/canonical": "rules hashed forms subexpressions",
     "formula/match": "matcher",
     "analysis": "flat features",
-    "search/display": "snippet sentences highlight parsed_formulas needed_parts",
+    "search/display": "snippet sentences highlight post_formulas shared_parts",
 }
 # Commands that build something; others only need names and versions.
 BUILDING = {"build_ext", "bdist_wheel", "editable_wheel"}

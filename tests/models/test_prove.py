@@ -13,7 +13,7 @@ import pytest
 from porism.analysis.pieces import FIELDS
 from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
-from porism.search.features.encoder_similarity import same_question
+from porism.search.features.similarity import same_question
 from porism.search.learning.prove import JudgedSet, ModelUse, ProvedTopic, _measured, prove, recommend
 from porism.search.learning.train import read_grades
 from porism.store.embedded.encoded.adding import add_vectors

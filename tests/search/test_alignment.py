@@ -47,9 +47,9 @@ def test_similarities_are_between_0_and_1(index: FormulaIndex) -> None:
 
 def test_the_trace_pairs_the_symbols_of_the_query(index: FormulaIndex) -> None:
     from porism.analysis.flat import flat_layout
+    from porism.search.formulas.alignment import matched_pairs
     from porism.search.formulas.explain import renamed_variables
     from porism.search.formulas.query import layout_symbols
-    from porism.search.formulas.trace import matched_pairs
 
     query = index.searcher.analyse("a+b=c").query
     found = index.formulas("a+b=c+d+1")
@@ -70,7 +70,7 @@ def test_many_formulas_at_once_are_aligned_as_each_alone(index: FormulaIndex) ->
 
 def test_the_similarity_is_that_of_the_cheapest_alignment(index: FormulaIndex) -> None:
     """The traceback computes the same costs with a table of its own."""
-    from porism.search.formulas.trace import cost_table
+    from porism.search.formulas.alignment import cost_table
 
     context = index.searcher.analyse("x+b=2")
     query = context.query.layout

@@ -11,8 +11,7 @@ import pytest
 
 from formula_indexes import FormulaIndex
 from porism.formula.binary import unpack
-from porism.search.formulas.batch import FormulaBatch, make_batches
-from porism.search.formulas.candidates import Candidates, FoundFormulas
+from porism.search.formulas.candidates import Candidates, FormulaBatch, FoundFormulas, make_batches
 from porism.search.formulas.features import FEATURES, WEIGHTS, FormulaFeature, compute_features
 
 LATEX = [

@@ -17,6 +17,7 @@ from porism.search.formulas.overlap import (
     SimilarFormulas,
     bound_formulas,
     compare_formulas,
+    compare_trees,
 )
 from porism.search.query import read_query
 from porism.store.records import Ints, TermRows, Threads
@@ -96,7 +97,7 @@ def test_what_a_wildcard_binds_to_is_found_in_the_whole_index(engine: Engine, th
 def test_the_formulas_with_the_most_common_symbols_are_chosen(engine: Engine) -> None:
     searcher = engine.index.formulas
     rows = np.arange(searcher.size)
-    few, all_rows = (searcher.comparison(rows, limit).compare("a^2+b^2=c^2") for limit in (10, len(rows)))
+    few, all_rows = (compare_trees("a^2+b^2=c^2", searcher.batch(rows), searcher, limit) for limit in (10, len(rows)))
     assert len(few.positions) == 10
     assert few.similarities.max() == all_rows.similarities.max()
     assert few.similarities.mean() > all_rows.similarities.mean()

@@ -2,8 +2,15 @@ from __future__ import annotations
 
 from porism.formula import parse
 from porism.records import Binding
-from porism.search.display.results import Extract, FormulaResults, FoundFormula, HighlightedSegment, Results, SearchHit
-from porism.search.display.segments_html import segments_html
+from porism.search.display.results import (
+    Extract,
+    FormulaResults,
+    FoundFormula,
+    HighlightedSegment,
+    Results,
+    SearchHit,
+    segments_html,
+)
 
 PIECES = (
     HighlightedSegment("text", "a <b> & "),

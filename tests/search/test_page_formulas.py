@@ -10,8 +10,8 @@ import pytest
 
 from porism.formula import parse
 from porism.search.display.page_math import is_blank, page_math
-from porism.search.display.readable import readable_latex
-from porism.search.display.unmarked import with_unmarked
+from porism.search.display.post_formulas import readable_latex
+from porism.search.display.sentences import with_unmarked
 from porism.text.segment import Segment, Text
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from porism.analysis.flat import flat_layout
 from porism.formula import parse
-from porism.search.display.parsed_formulas import mathml_of, parsed_formula
+from porism.search.display.post_formulas import mathml_of, parsed_formula
 
 LATEX = (r"a^2+b^2=c^2", r"\frac{x+1}{\sqrt{y}}", r"\sum_{k=1}^n k = \frac{n(n+1)}{2}", "x", "", r"\frac{", "a<b<c")
 

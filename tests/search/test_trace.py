@@ -14,9 +14,11 @@ from porism.search.formulas.alignment import (
     INSERT_COST,
     LabelTable,
     SymbolSequence,
+    cost_table,
+    matched_pairs,
     similarities,
+    substitution_cost,
 )
-from porism.search.formulas.trace import cost_table, matched_pairs, substitution_cost
 from porism.store.records import SymbolSequences
 
 KINDS = np.array([OPERATOR, OPERATOR, VARIABLE, VARIABLE, VARIABLE, NUMBER, NUMBER], np.uint8)

@@ -4,8 +4,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from porism.search.display.results import FormulaUse, HighlightedSegment
-from porism.search.display.segments_html import segments_html
+from porism.search.display.results import FormulaUse, HighlightedSegment, segments_html
 from porism.text.page import PageRenderer, picture_in_words
 from porism.text.read import read_official
 from porism.text.segment import Segment, Text

@@ -46,7 +46,7 @@ def test_an_index_is_warmed_up(demo: Path, times: int) -> None:
 def test_highlights_are_compiled_before_the_first_request(demo: Path) -> None:
     code = (
         "from porism.search.engine import Engine\n"
-        "from porism.search.formulas import trace\n"
+        "from porism.search.formulas import alignment\n"
         "from porism.web.server.run import open_files\n"
         f"open_files(Engine.open({str(demo / 'index')!r}))\n"
         "print(type(trace.trace_back).__module__)"

@@ -21,7 +21,7 @@ LONGEST = {
     "porism.formula.latex": 40_000,
     "porism.search.reading": 20_000,
     "porism.text.typed": 20_000,
-    "porism.search.display.readable": 40_000,
+    "porism.search.display.post_formulas": 40_000,
 }
 # Patterns that get no such text, with the reason.
 EXCEPTIONS = {

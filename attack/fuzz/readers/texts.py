@@ -24,8 +24,8 @@ from porism.corpus.sources.dump import FILES, read_rows
 from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record, RowError
 from porism.corpus.update.changes import Changes, take_record
 from porism.search.display.page_math import page_math
-from porism.search.display.parsed_formulas import mathml_of
-from porism.search.display.unmarked import with_unmarked
+from porism.search.display.post_formulas import mathml_of
+from porism.search.display.sentences import with_unmarked
 from porism.text.page import PageRenderer
 from porism.text.render import escape_text, official_html, plain_text, terminal_text
 from porism.text.segment import Text

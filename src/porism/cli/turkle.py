@@ -68,7 +68,7 @@ def _export(args: argparse.Namespace) -> int:
     from porism.lab.judging.content import ContentRenderer
     from porism.lab.judging.journal import Journal
     from porism.lab.turkle.files import export
-    from porism.search.display.parsed_formulas import mathml_of
+    from porism.search.display.post_formulas import mathml_of
     from porism.store import open_content
 
     base = args.threads.rstrip("/")

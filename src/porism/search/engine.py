@@ -32,20 +32,19 @@ from porism.search.arguments import (
     check_text,
     check_years,
 )
-from porism.search.ask import MAX_POSTS, Asking, best_passage, best_passages
 from porism.search.completion import suggestions
-from porism.search.display.formulas import formula_page, unmatched_notes
 from porism.search.display.highlight import Highlighter
-from porism.search.display.page import SORTS, HitPage, Sort, also_searched
+from porism.search.display.page import SORTS, HitPage, Sort, also_searched, formula_page, unmatched_notes
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas.query import FAMILY, choose_readings
 from porism.search.formulas.searcher import MODES, Mode
+from porism.search.generation.generate import MAX_POSTS, Asking, best_passage, best_passages
 from porism.search.index import Index
 from porism.search.query import ReadQuery, read_query
 from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
-from porism.search.reading.spelling import Frequencies
+from porism.search.reading.words import Frequencies
 from porism.search.retrieval.candidates import MOST_THREADS, ThreadCandidates
 from porism.search.retrieval.context import DEFAULT, Contexts
 from porism.search.retriever import Ranking

@@ -12,7 +12,7 @@ from porism.corpus.content import Content
 from porism.corpus.post import Post
 from porism.lab.judging.assignments import Card
 from porism.search.display.page_math import page_math
-from porism.search.display.parsed_formulas import mathml_of
+from porism.search.display.post_formulas import mathml_of
 from porism.text.page import PageRenderer
 from porism.text.read import official_number, read_official, read_plain
 from porism.text.segment import Segment, Text

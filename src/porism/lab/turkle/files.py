@@ -44,7 +44,7 @@ from porism.lab.judging.people import accounts
 from porism.lab.judging.scale import grade, grades
 from porism.lab.pooling.formulas import INSTANCES
 from porism.records import Topic
-from porism.search.display.parsed_formulas import mathml_of
+from porism.search.display.post_formulas import mathml_of
 
 TEMPLATE_LIMIT = 64 * 1024
 CARDS = range(1, INSTANCES + 1)

@@ -114,7 +114,8 @@ def _report(database: sqlite3.Connection, minimum: int, rows: int) -> Report:
         tuple(
             FormulaCount(*row)
             for row in database.execute(
-                "SELECT latex, searches FROM formulas WHERE latex IS NOT NULL AND searches >= ? ORDER BY searches DESC, latex LIMIT ?",
+                """SELECT latex, searches FROM formulas WHERE latex IS NOT NULL AND searches >= ?
+                ORDER BY searches DESC, latex LIMIT ?""",
                 (minimum, rows),
             )
         ),

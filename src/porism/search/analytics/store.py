@@ -63,10 +63,11 @@ CREATE TABLE IF NOT EXISTS hours (
 CREATE TABLE IF NOT EXISTS queries (
   id INTEGER PRIMARY KEY, hash BLOB, tab TEXT, text TEXT, searches INTEGER, without_results INTEGER, last_hour INTEGER,
   UNIQUE (hash, tab));
-CREATE TABLE IF NOT EXISTS formulas (hash BLOB PRIMARY KEY, latex TEXT, searches INTEGER, last_hour INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS formulas (
+  hash BLOB PRIMARY KEY, latex TEXT, searches INTEGER, last_hour INTEGER) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS shown (
-  query INTEGER REFERENCES queries ON DELETE CASCADE, post INTEGER, position INTEGER, impressions INTEGER, clicks INTEGER,
-  PRIMARY KEY (query, post, position)) WITHOUT ROWID;
+  query INTEGER REFERENCES queries ON DELETE CASCADE, post INTEGER, position INTEGER, impressions INTEGER,
+  clicks INTEGER, PRIMARY KEY (query, post, position)) WITHOUT ROWID;
 """
 
 
@@ -174,8 +175,8 @@ class AnalyticsStore:
         if is_new:
             self._database.execute(
                 """INSERT INTO queries (hash, tab, searches, without_results, last_hour) VALUES (?, ?, 1, ?, ?)
-                ON CONFLICT DO UPDATE SET searches = searches + 1, without_results = without_results + excluded.without_results,
-                last_hour = excluded.last_hour""",
+                ON CONFLICT DO UPDATE SET searches = searches + 1,
+                without_results = without_results + excluded.without_results, last_hour = excluded.last_hour""",
                 (*key, int(not event.results), hour),
             )
             reached = "UPDATE queries SET text = ? WHERE hash = ? AND tab = ? AND text IS NULL AND searches >= ?"
@@ -209,8 +210,9 @@ class AnalyticsStore:
 
     def _count_hour(self, hour: int, *counts: int) -> None:
         self._database.execute(
-            """INSERT INTO hours VALUES (?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET searches = searches + excluded.searches,
-            without_results = without_results + excluded.without_results, clicks = clicks + excluded.clicks,
+            """INSERT INTO hours VALUES (?, ?, ?, ?, ?)
+            ON CONFLICT DO UPDATE SET searches = searches + excluded.searches, clicks = clicks + excluded.clicks,
+            without_results = without_results + excluded.without_results,
             unrecorded = unrecorded + excluded.unrecorded""",
             (hour, *counts),
         )

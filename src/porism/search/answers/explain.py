@@ -12,8 +12,9 @@ import numpy as np
 from porism.errors import PorismError
 from porism.records import Explanation
 from porism.search.answers.reranker import FeatureReranker, QueryScoring, ScoredQuery
-from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter, SharedParts
-from porism.search.display.readable import readable_latex
+from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter
+from porism.search.display.post_formulas import readable_latex
+from porism.search.display.shared_parts import SharedParts
 from porism.search.features import all_features
 from porism.search.features.feature import Kind, Reason
 from porism.search.retrieval.context import Candidate, QueryContext

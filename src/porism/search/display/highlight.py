@@ -8,25 +8,20 @@ from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import NamedTuple, TypeVar
 
-from porism.analysis.features import COMMUTATIVE, RENAMED
 from porism.deadline import TimeLimitExceeded, check, remaining, shorten, time_limit
 from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
-from porism.formula.match.matcher import Match, PreparedTree, find
+from porism.formula.match.matcher import Match, find
 from porism.records import Binding
-from porism.search.display.needed_parts import NeededParts, NeededTerms, needed_terms, part_term
-from porism.search.display.parsed_formulas import ComparableFormula, parsed_formula
-from porism.search.formulas.alignment import SymbolSequence
+from porism.search.display.post_formulas import ComparableFormula, parsed_formula
+from porism.search.display.shared_parts import SharedParts
+from porism.search.formulas.alignment import SymbolPair, SymbolSequence, matched_pairs
 from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import known_symbols, layout_symbols
-from porism.search.formulas.trace import SymbolPair, matched_pairs
-from porism.search.retrieval.query_terms import QueryTerms
 from porism.store.protocols import SymbolTable
-from porism.store.records import ExpressionParts
 from porism.text.segment import Segment
 
 FORMULAS_KEPT = 500  # formulas of queries whose terms are kept for the next page
-PAGES_KEPT = 4  # of a query, whose expressions stay known
 MAX_SYMBOLS = 80  # in larger formulas only an occurrence of the whole query formula is highlighted
 TIME_SHARE = 0.5  # of the time that is left for a query, which its highlights may take
 NOT_HIGHLIGHTED = "there was not enough time to highlight all formulas"
@@ -136,100 +131,6 @@ def matched_nodes(
     pairs = pattern.align(item) if pattern.most_aligned(item) >= max(least, MIN_SHARE) else []
     nodes = [place for pair in pairs for place in item.layout.nodes[pair.item].places]
     return MatchedNodes(pattern.share(pairs), len(nodes), tuple(nodes))
-
-
-class FormulaTerms(NamedTuple):
-    """The terms of a query formula as a whole, as written and with variables renamed, and those of the sub-expressions
-    that it needs."""
-
-    whole: tuple[str, ...]
-    needed: NeededTerms
-
-
-@lru_cache(FORMULAS_KEPT)
-def formula_terms(formula: Parsed) -> FormulaTerms:
-    """Return the terms by which a query formula is found in others. Every page of its query needs them again."""
-    pattern = PreparedTree(formula.operators)
-    root = pattern.nodes("renamed")
-    whole = (part_term(COMMUTATIVE, root.commutative), part_term(RENAMED, root.renamed())) if root.operands else ()
-    return FormulaTerms(whole, needed_terms(pattern))
-
-
-class SharedPart(NamedTuple):
-    """A sub-expression of the query: its weight x idf, the query formula it comes from, and the one that it is as a
-    whole (-1: none)."""
-
-    weight: float
-    formula: int
-    whole: int = -1
-
-
-_NO_PARTS: list[SharedPart] = []
-_NO_NUMBERS: set[int] = set()
-
-
-class SharedParts:
-    """The sub-expressions of a query in the expressions of posts. Safe for concurrent use.
-
-    `terms` are requested with the posts; `use` takes what came with them."""
-
-    def __init__(self, parts: QueryTerms, formulas: Sequence[Parsed] = ()) -> None:
-        own = [formula_terms(formula) for formula in formulas]
-        whole = {term: number for number, found in enumerate(own) for term in found.whole}
-        rows = zip(parts.scores.tolist(), parts.formulas, parts.texts, strict=True)
-        self._parts = [SharedPart(weight, formula, whole.get(text, -1)) for weight, formula, text in rows]
-        needed = (term for found in own for terms in found.needed for term in terms)
-        places = {term: at for at, term in enumerate(dict.fromkeys((*parts.texts, *needed)))}
-        self.terms = tuple(places)
-        self.needed = [
-            NeededParts(*(frozenset(map(places.__getitem__, terms)) for terms in found.needed)) for found in own
-        ]
-        self._sources: tuple[ExpressionParts, ...] = ()
-        self._positions: dict[int, frozenset[int]] = {}
-        self._found: dict[int, list[SharedPart]] = {}
-        self._whole: dict[int, set[int]] = {0: set()}
-        self._weights: dict[int, float] = {0: 0.0}
-
-    def use(self, found: ExpressionParts) -> None:
-        """Look up expressions among those of posts that were just read; those of the pages before stay known."""
-        self._sources = (found, *self._sources)[:PAGES_KEPT]
-
-    def positions(self, expression: int) -> frozenset[int]:
-        """Return the positions of the terms that an expression of the collection has."""
-        known = self._positions.get(expression)
-        if known is None:
-            found = (found for source in self._sources if (found := source.of(expression)))
-            known = self._positions[expression] = frozenset(next(found, ()))
-        return known
-
-    def weight(self, expression: int) -> float:
-        """Return the weight of the sub-expressions that an expression of the collection shares with the query."""
-        found = self._weights.get(expression)
-        if found is None:
-            found = self._weights[expression] = sum([part.weight for part in self.of(expression)])
-        return found
-
-    def of(self, expression: int) -> list[SharedPart]:
-        """Return the sub-expressions that an expression of the collection shares with the query, each once."""
-        if not self._parts or not expression:
-            return []
-        found = self._found.get(expression)
-        if found is None:
-            number = len(self._parts)
-            found = [self._parts[at] for at in self.positions(expression) if at < number] or _NO_PARTS
-            self._whole[expression] = {part.whole for part in found if part.whole >= 0} if found else _NO_NUMBERS
-            self._found[expression] = found  # last: another thread that finds it may read the rest
-        return found
-
-    def contained(self, expressions: Iterable[int]) -> set[int]:
-        """Return the formulas of the query that are among expressions of the collection, perhaps with other names of
-        variables."""
-        if not self._parts:
-            return set()
-        for expression in expressions:
-            if expression not in self._found:
-                self.of(expression)
-        return set().union(*map(self._whole.__getitem__, expressions))
 
 
 class Highlighter:

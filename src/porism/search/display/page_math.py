@@ -1,27 +1,17 @@
-"""MathML for pages: no inline styles, which the content policy blocks, bounded lengths, brackets that do not stretch
-around low content, and root signs at the height of their content."""
+"""MathML for pages: no inline styles, which the content policy blocks, bounded lengths, root signs at the height of
+their content, and brackets that do not stretch around low content."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from porism.caching import cached_text
-from porism.search.display.page_fences import fit_fences
 
 LARGEST_EM = 40.0  # a single length
 LARGEST_TOTAL_EM = 200.0  # all widths and heights of a formula together
-_EM = {
-    "em": 1.0,
-    "rem": 1.0,
-    "ex": 0.5,
-    "px": 1 / 16,
-    "pt": 1 / 12,
-    "pc": 1.0,
-    "mm": 0.24,
-    "cm": 2.4,
-    "in": 6.0,
-    "%": 0.01,
-}
+_EM = {"em": 1, "rem": 1, "ex": 0.5, "px": 1 / 16, "pt": 1 / 12, "pc": 1, "mm": 0.24, "cm": 2.4, "in": 6, "%": 0.01}
 _LENGTH = re.compile(
     r' (depth|height|linethickness|lspace|maxsize|minsize|rspace|voffset|width)="([+-]?)([0-9.]++) ?([a-z%]*+)[^"]*+"',
     re.IGNORECASE,
@@ -216,3 +206,72 @@ def _with_struts(mathml: str) -> str:
             depth += 1
         previous = "" if tag[1] else tag[2]
     return "".join([*out, mathml[at:]])
+
+
+# A browser gives a bracket that can stretch the width of the widest one of the font, so `\\left(x\\right)` looks like
+# `( x )`. LaTeX takes brackets of ordinary height around content without fractions, tables, roots and limits; here such
+# brackets are marked as not stretching.
+FENCES = frozenset("()[]{}|⟨⟩‖⌊⌋⌈⌉∣∥/")
+# Elements that are higher than a line, and operators that are drawn large.
+TALL_ELEMENTS = frozenset(
+    ("mfrac", "mtable", "munder", "munderover", "msqrt", "mroot", "menclose", "mpadded", "mphantom")
+)
+TALL_OPERATORS = re.compile("[∑∏∐∫∬∭∮⋃⋂⨁⨂⨀⋁⋀⨆]")
+_TAG_AND_TEXT = re.compile(r"<(/?)([a-z]++)([^<>]*+)>([^<]*+)")
+_SCRIPTS = frozenset(("msup", "msub", "msubsup"))
+_DEEPEST_SCRIPT = 2  # scripts of scripts are still low, their scripts are not
+
+
+class _Tag(NamedTuple):
+    """A tag of MathML and the text that follows it."""
+
+    closing: str
+    name: str
+    attributes: str
+    text: str
+
+
+@dataclass(slots=True)
+class _Element:
+    """An open element: its name, whether it holds something tall, the levels of scripts in it, and the brackets among
+    its children."""
+
+    name: str
+    tall: bool = False
+    scripts: int = 0
+    brackets: list[int] = field(default_factory=list)
+
+
+def fit_fences(mathml: str) -> str:
+    """Return MathML whose brackets around low content do not stretch."""
+    tags = [_Tag(*found.groups()) for found in _TAG_AND_TEXT.finditer(mathml)]
+    fixed: set[int] = set()
+    stack = [_Element("")]
+    for at, tag in enumerate(tags):
+        if not tag.closing:
+            if tag.name == "mo" and tag.text in FENCES and "stretchy" not in tag.attributes and not _has_size(tag):
+                stack[-1].brackets.append(at)
+            if not tag.attributes.endswith("/"):
+                stack.append(_Element(tag.name, _is_tall(tag)))
+        elif len(stack) > 1:
+            done = stack.pop()
+            if done.name == "mrow" and not done.tall and done.scripts <= _DEEPEST_SCRIPT:
+                fixed.update(done.brackets)
+            stack[-1].tall |= done.tall
+            stack[-1].scripts = max(stack[-1].scripts, done.scripts + (done.name in _SCRIPTS))
+    return "".join(_written(tag, at in fixed) for at, tag in enumerate(tags)) if fixed else mathml
+
+
+def _has_size(tag: _Tag) -> bool:
+    return "size=" in tag.attributes
+
+
+def _is_tall(tag: _Tag) -> bool:
+    if tag.name == "mo":
+        return _has_size(tag) or TALL_OPERATORS.match(tag.text) is not None
+    return tag.name in TALL_ELEMENTS or (tag.name == "mover" and "accent" not in tag.attributes)
+
+
+def _written(tag: _Tag, fixed: bool) -> str:
+    added = ' stretchy="false"' if fixed else ""
+    return f"<{tag.closing}{tag.name}{tag.attributes}{added}>{tag.text}"

@@ -1,13 +1,18 @@
-"""Results of the engine: the records that pages, API, command line and notebooks show."""
+"""Results of the engine: the records that pages, API, command line and notebooks show, and their HTML."""
 
 from __future__ import annotations
 
+import html
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Literal
 
 from porism.corpus.post import PostKind
+from porism.formula import parse
+from porism.formula.mathml.presentation import highlight
 from porism.records import Binding
 from porism.search.reading.reader import QueryReading
+from porism.text.page import flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +33,9 @@ class HighlightedSegment:
 class SearchHit:
     """A post of the ranking, with what a reader needs to decide whether to open it.
 
-    `votes` is None where the collection has no votes. `formulas_contained` is how many formulas of the query the post
-    contains as a whole, perhaps with other names of variables. In a search that groups by thread, `more` has further
-    answers of the thread, at most three, and `more_count` says how many there are."""
+    `votes` is None where the collection has no votes. `formulas_contained` counts the formulas of the query that the
+    post contains as a whole, perhaps with other variable names. In a search that groups by thread, `more` has up to
+    three further answers of the thread, and `more_count` says how many there are."""
 
     id: int
     score: float
@@ -76,9 +81,11 @@ class Results:
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
-        from porism.search.display.notebook import results_html
-
-        return results_html(self)
+        shown = (
+            f"<b>{segments_html(hit.title)}</b> <small>{hit.kind} {hit.id}</small><br>{segments_html(hit.snippet)}"
+            for hit in self.hits
+        )
+        return _list(shown, f"{self.total} found in {self.seconds * 1000:.0f} ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,9 +126,12 @@ class FormulaResults:
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
-        from porism.search.display.notebook import formulas_html
-
-        return formulas_html(self)
+        shown = (
+            highlight(hit.mathml, hit.highlighted_nodes)
+            + "".join(f" <small>{html.escape(one.name)} to {html.escape(one.value)}</small>" for one in hit.bindings)
+            for hit in self.hits
+        )
+        return _list(shown, f"{self.total} distinct formulas in {self.seconds * 1000:.0f} ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,6 +172,37 @@ class Extract:
 
     def _repr_html_(self) -> str:
         """Return the HTML that a notebook shows."""
-        from porism.search.display.notebook import extract_html
+        sources = (f"{segments_html(source.title)} <small>post {source.post_id}</small>" for source in self.sources)
+        return f'<blockquote class="porism">{segments_html(self.segments)}</blockquote>' + _list(sources, "from")
 
-        return extract_html(self)
+
+def segments_html(
+    pieces: Iterable[HighlightedSegment], formula: Callable[[str, str], str] = lambda latex, mathml: mathml
+) -> str:
+    """Return segments as safe HTML: matching words are marked, matching parts of formulas are highlighted.
+
+    `formula(latex, mathml)` may wrap each formula."""
+    return flow(
+        (_formula(piece, formula), True) if piece.kind == "formula" else (_text(piece.text, piece.highlighted), False)
+        for piece in pieces
+    )
+
+
+def _text(text: str, highlighted: bool) -> str:
+    return f"<mark>{html.escape(text)}</mark>" if highlighted else html.escape(text)
+
+
+def _formula(piece: HighlightedSegment, formula: Callable[[str, str], str]) -> str:
+    mathml = piece.mathml or parse(piece.text).mathml
+    return formula(piece.text, highlight(mathml, piece.highlighted_nodes) if piece.highlighted_nodes else mathml)
+
+
+STYLE = (
+    "<style>.porism .highlight, .porism mark { background: #ffe79a; color: #3b2c00; }"
+    ".porism .frame { outline: 1px solid #e0b93c; }</style>"
+)
+
+
+def _list(items: Iterable[str], caption: str) -> str:
+    rows = "".join(f"<li>{item}</li>" for item in items)
+    return f'{STYLE}<div class="porism"><p><small>{html.escape(caption)}</small></p><ol>{rows}</ol></div>'

@@ -10,8 +10,8 @@ from itertools import chain
 
 from porism.deadline import check
 from porism.formula import Parsed
-from porism.search.display.highlight import Highlighter, SharedParts
-from porism.search.display.parsed_formulas import mathml_of, parsed_formula
+from porism.search.display.highlight import Highlighter
+from porism.search.display.post_formulas import mathml_of, parsed_formula
 from porism.search.display.results import HighlightedSegment
 from porism.search.display.sentences import (
     FORMULA_MARKS,
@@ -21,8 +21,9 @@ from porism.search.display.sentences import (
     segment_width,
     split_pieces,
     whole_sentences,
+    with_unmarked,
 )
-from porism.search.display.unmarked import with_unmarked
+from porism.search.display.shared_parts import SharedParts
 from porism.search.retrieval.query_terms import QueryTerms
 from porism.text.render import prose
 from porism.text.segment import Segment, Text

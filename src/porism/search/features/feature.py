@@ -59,6 +59,7 @@ class Feature:
     """
 
     name: str
+    text: str = ""
     level: Level = "thread"
     stage: ClassVar[int] = 0
     prepares: ClassVar[str] = ""
@@ -87,8 +88,8 @@ class Feature:
         return [Reason(self.value(batch, candidate), self.describe(batch))]
 
     def describe(self, batch: CandidateBatch) -> str:
-        """Return the feature in words a reader understands."""
-        return self.name
+        """Return the feature in words a reader understands; by default its `text`."""
+        return self.text or self.name
 
     def value(self, batch: CandidateBatch, candidate: Candidate) -> float:
         """Return the feature's value for one candidate."""

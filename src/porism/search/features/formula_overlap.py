@@ -27,7 +27,8 @@ COMPARED_FIELDS = np.isin(FIELDS, ("title", "question", "answer"))  # comments q
 
 @compiled
 def _best(
-    starts: Any, ends: Any, keys: Any, fields: Any, slots: Any, slot_keys: Any, slot_places: Any, values: Any, compared: Any, out: Any
+    starts: Any, ends: Any, keys: Any, fields: Any, slots: Any, slot_keys: Any, slot_places: Any, values: Any,
+    compared: Any, out: Any,
 ) -> None:  # fmt: skip
     """Fill `out` with the largest value among the formulas of each post."""
     for post in range(len(starts)):
@@ -86,6 +87,7 @@ class FormulaOverlap(Feature):
     def __init__(self, level: Level) -> None:
         self.name = f"formula_overlap.{level}"
         self.level = level
+        self.text = f"the {level} has formulas like yours"
 
     def reads(self, context: QueryContext) -> Sequence[str]:
         """Return the family of formulas if the query has one."""
@@ -111,10 +113,6 @@ class FormulaOverlap(Feature):
                 own = np.maximum.reduceat(best, batch.documents.starts) if size else best
             total += (np.log(found.size) * own**2).astype(np.float32)
         return total
-
-    def describe(self, batch: CandidateBatch) -> str:
-        """Return the feature in words."""
-        return f"the {self.level} has formulas like yours"
 
 
 FEATURES = (FormulaOverlap("thread"), FormulaOverlap("answer"))

@@ -1,12 +1,14 @@
-"""Terms of the query in a view of the thread: BM25 of words, pairs of words, and three families of formula terms."""
+"""Terms that a query and a thread share: words, pairs of words, three families of formula terms, concepts and tags."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
-from porism.analysis.schema import FORMULA_FAMILIES, TERM_FAMILIES, VIEWS
+from porism.analysis.schema import EVERY_FIELD, FORMULA_FAMILIES, TAG_FAMILY, TERM_FAMILIES, VIEWS
 from porism.search.features.feature import Feature, Reason
 from porism.search.retrieval.context import Candidate, CandidateBatch, QueryContext, Values
+from porism.search.retrieval.query_terms import CONCEPT_FAMILIES
 
 VIEW_TEXTS = {
     "thread": "in the thread",
@@ -48,14 +50,57 @@ class TermMatch(Feature):
             return []
         terms = batch.context.terms[self._family]
         found = batch.contributions(terms, batch.views[self._view], candidate)
-        is_formula = self._family in FORMULA_FAMILIES
-        return [
-            Reason(value, FAMILY_TEXTS[self._family], formula=terms.formulas[place])
-            if is_formula
-            else Reason(value, VIEW_TEXTS[self._view], word=terms.texts[place])
-            for place, value in found.items()
-        ]
+        if self.of_formulas:
+            text = FAMILY_TEXTS[self._family]
+            return [Reason(value, text, formula=terms.formulas[place]) for place, value in found.items()]
+        return [Reason(value, VIEW_TEXTS[self._view], word=terms.texts[place]) for place, value in found.items()]
+
+
+class ConceptFeature(Feature):
+    """BM25 of the terms that concepts add: formulas that go with a name in the query, names that go with a formula."""
+
+    # Judged topics are long, so they say little about short queries, in which a name alone should find its formula.
+    least_weight: ClassVar[float] = 0.03
+
+    def __init__(self, family: str) -> None:
+        self.name = f"concepts.{family}"
+        self.families = (family,)
+        self._family = family
+
+    def reads(self, context: QueryContext) -> Sequence[str]:
+        """Return the family if a concept adds terms of it."""
+        return self.families if len(context.concept_terms[self._family]) else ()
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        """Return BM25 of the concepts' terms for each thread."""
+        return batch.thread_scores(batch.context.concept_terms[self._family])
+
+    def describe(self, batch: CandidateBatch) -> str:
+        """Return the concepts in words."""
+        matched = [match.concept for match in batch.context.concepts if match.family == self._family]
+        return "; ".join(dict.fromkeys(f"“{one.display_name}” is often written ${one.latex}$" for one in matched))
+
+
+class TagMatch(Feature):
+    """The sum of the inverse document frequencies of the tags that the query and the thread share."""
+
+    name = "tags"
+    text = "same tags"
+    families = (TAG_FAMILY,)
+
+    def reads(self, context: QueryContext) -> Sequence[str]:
+        """Return the family of tags if the query has one."""
+        return self.families if len(context.terms[TAG_FAMILY]) else ()
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        """Return the sum for each thread."""
+        terms = batch.context.terms[TAG_FAMILY]
+        return batch.presence(terms, terms.idf, EVERY_FIELD)
 
 
 FAMILIES_OF = {"headings": ("words",)}  # of a view that does not have all of them
-FEATURES = tuple(TermMatch(view, family) for view in VIEWS for family in FAMILIES_OF.get(view, TERM_FAMILIES))
+FEATURES: tuple[Feature, ...] = (
+    *(TermMatch(view, family) for view in VIEWS for family in FAMILIES_OF.get(view, TERM_FAMILIES)),
+    *map(ConceptFeature, CONCEPT_FAMILIES),
+    TagMatch(),
+)

@@ -1,27 +1,27 @@
 """Candidates of a formula query: the union of several searches over the posting lists, since each kind of term misses
-some formulas."""
+some formulas; and the candidates as packed arrays, with everything that the re-ranking features read of them."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.schema import FORMULA
-from porism.formula.canonical.forms import Level
+from porism.formula.canonical.forms import LEVELS, Level
 from porism.search.formulas.occurrence import LEVEL_OF_PREFIX, by_shape, root_terms, with_all_paths
 from porism.search.formulas.query import FormulaQuery
 from porism.store.protocols import Snapshot, StoreInfo
-from porism.store.records import Hits, Term, TermQuery
+from porism.store.records import FormulaRecords, Formulas, Hits, PathRows, SymbolSequences, Term, TermQuery
 from porism.store.weighting import BM25, lucene_idf, saturation
 
 WEIGHTING = BM25()
 PATH_DEPTH, PART_DEPTH = 200, 200
-# the rarest paths of the query are searched; the frequent ones have long posting lists and change few candidates
-MAX_PATHS = 40
+MAX_PATHS = 40  # the rarest of the query; frequent ones have long posting lists and change few candidates
 # Terms that more than this share of all formulas contain select little, and their posting lists take most of the time
 # in a large index. Below LARGE_INDEX formulas every term is searched, since time does not matter there.
 MAX_DOCUMENT_SHARE = {"tuples": 0.5, "paths": 0.2}
@@ -29,6 +29,7 @@ LARGE_INDEX = 20_000
 MIN_POSTINGS = 20  # for each requested candidate; if the rarer terms have fewer, the frequent ones are searched too
 # A formula outside the list of the tuple search scored less than the last one in it; assume this share of that score.
 UNLISTED_SHARE = 0.5
+NO_LEVEL = -1
 
 
 class Candidates(NamedTuple):
@@ -164,3 +165,64 @@ def self_score(tuples: CountedTerms, info: StoreInfo) -> float:
     saturated = saturation(counts, float(counts.sum()), mean, WEIGHTING.k1, WEIGHTING.b)
     idf = lucene_idf(view.documents, tuples.documents.astype(np.float64))
     return max(1e-9, float((counts * idf) @ saturated))
+
+
+class FormulaBatch(NamedTuple):
+    """Candidates in one order: number in the store, visual id, tuple score, level at which the query occurs as a
+    sub-expression (index into LEVELS, or NO_LEVEL), layout trees and operator trees as symbol sequences, and paths."""
+
+    numbers: npt.NDArray[np.int64]
+    visual_ids: npt.NDArray[np.int64]
+    tuple_scores: npt.NDArray[np.float64]
+    levels: npt.NDArray[np.int8]
+    layout: SymbolSequences
+    operators: SymbolSequences
+    paths: PathRows
+    records: FormulaRecords
+
+    @property
+    def operator_sizes(self) -> npt.NDArray[np.int64]:
+        """The number of nodes of each operator tree."""
+        return self.operators.ends - self.operators.starts
+
+    def split(self, count: int) -> list[FormulaBatch]:
+        """Split the candidates into batches of about equal size that share the columns."""
+        bounds = np.linspace(0, len(self.numbers), count + 1).astype(int).tolist()
+        return [self.select(slice(a, b)) for a, b in pairwise(bounds)]
+
+    def select(self, part: slice | npt.NDArray[np.bool_] | npt.NDArray[np.int64]) -> FormulaBatch:
+        """Return some of the candidates; the columns are shared."""
+        layout, operators, paths = self.layout, self.operators, self.paths
+        return FormulaBatch(
+            self.numbers[part],
+            self.visual_ids[part],
+            self.tuple_scores[part],
+            self.levels[part],
+            layout._replace(starts=layout.starts[part], ends=layout.ends[part]),
+            operators._replace(starts=operators.starts[part], ends=operators.ends[part]),
+            paths._replace(starts=paths.starts[part], ends=paths.ends[part], leaves=paths.leaves[part]),
+            self.records,
+        )
+
+
+def make_batches(queries: Sequence[FoundFormulas], read: Formulas) -> list[FormulaBatch]:
+    """Return a batch for each of several queries, whose candidates were read from the store one after another."""
+    scores = np.concatenate([found.candidates.tuple_scores for found in queries])
+    whole = batch_of(read, scores, np.concatenate([_levels(found) for found in queries]))
+    ends = np.cumsum([len(found.candidates.numbers) for found in queries]).tolist()
+    return [whole.select(slice(start, end)) for start, end in pairwise((0, *ends))]
+
+
+def _levels(found: FoundFormulas) -> npt.NDArray[np.int8]:
+    """Return the level at which the query occurs in each candidate."""
+    numbers = found.candidates.numbers
+    levels = np.full(len(numbers), NO_LEVEL, np.int8)
+    levels[np.searchsorted(numbers, list(found.containing))] = list(map(LEVELS.index, found.containing.values()))
+    return levels
+
+
+def batch_of(found: Formulas, tuple_scores: npt.NDArray[np.float64], levels: npt.NDArray[np.int8]) -> FormulaBatch:
+    """Return formulas with their tuple scores and levels."""
+    return FormulaBatch(
+        found.numbers, found.visual_ids, tuple_scores, levels, found.layout, found.operators, found.paths, found.records
+    )

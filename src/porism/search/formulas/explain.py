@@ -17,9 +17,9 @@ from porism.formula.mathml.presentation import to_presentation
 from porism.formula.plaintext import readable
 from porism.formula.tree import Node
 from porism.records import Binding, Explanation
+from porism.search.formulas.alignment import SymbolPair, matched_pairs
 from porism.search.formulas.features import FEATURES, FormulaContext
 from porism.search.formulas.query import layout_symbols
-from porism.search.formulas.trace import SymbolPair, matched_pairs
 from porism.store.protocols import SymbolTable
 
 LEVEL_REASONS: dict[Level, str] = {

@@ -16,7 +16,7 @@ from porism.formula.canonical.forms import LEVELS
 from porism.formula.layout.tuples import mathtuples
 from porism.formula.tree import Node
 from porism.search.formulas.alignment import LabelTable, similarities
-from porism.search.formulas.batch import NO_LEVEL, FormulaBatch
+from porism.search.formulas.candidates import NO_LEVEL, FormulaBatch
 from porism.search.formulas.query import FormulaQuery
 from porism.search.formulas.structure import structure_scores
 

@@ -25,7 +25,7 @@ from porism.search.formulas.query import FormulaQuery
 from porism.store.records import Term, TermQuery
 
 if TYPE_CHECKING:
-    from porism.search.formulas.batch import FormulaBatch
+    from porism.search.formulas.candidates import FormulaBatch
 
 Array = npt.NDArray[Any]
 

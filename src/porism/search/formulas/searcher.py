@@ -19,11 +19,17 @@ from porism.formula.canonical.forms import LEVELS, Level
 from porism.records import Explanation
 from porism.search.arguments import check_choice
 from porism.search.formulas.alignment import LabelTable
-from porism.search.formulas.batch import NO_LEVEL, FormulaBatch, batch_of, make_batches
-from porism.search.formulas.candidates import CandidateSearch, FoundFormulas, count_terms
-from porism.search.formulas.common_symbols import most_common_symbols
+from porism.search.formulas.candidates import (
+    NO_LEVEL,
+    CandidateSearch,
+    FormulaBatch,
+    FoundFormulas,
+    batch_of,
+    count_terms,
+    make_batches,
+)
 from porism.search.formulas.explain import explain_hit
-from porism.search.formulas.features import OCCURRENCE, TREE_SHARE, WEIGHTS, FormulaContext, Scores, compute_features
+from porism.search.formulas.features import OCCURRENCE, WEIGHTS, FormulaContext, Scores, compute_features
 from porism.search.formulas.occurrence import (
     Occurrence,
     match_trees,
@@ -122,29 +128,6 @@ class ScoredFormulas(NamedTuple):
     unmatched: int = 0
 
 
-class ComparedFormulas(NamedTuple):
-    """Formulas that were compared with a query: their positions, ascending, and their similarities by their trees
-    alone."""
-
-    positions: npt.NDArray[np.int64]
-    similarities: Scores
-
-
-class Comparison(NamedTuple):
-    """Formulas with which others are compared."""
-
-    searcher: FormulaSearcher
-    batch: FormulaBatch
-    limit: int
-
-    def compare(self, formula: str | Parsed) -> ComparedFormulas:
-        """Compare a formula with the `limit` formulas that have the most symbols in common with it."""
-        context = self.searcher.analyse(formula)
-        chosen = most_common_symbols(context.query.operators, self.batch.operators, context.operator_labels, self.limit)
-        contributions = compute_features(context, self.batch.select(chosen)) * WEIGHTS
-        return ComparedFormulas(chosen, contributions.sum(axis=1) / TREE_SHARE)
-
-
 class FormulaSearcher:
     """Searches an open formula index. Several threads may use it at once."""
 
@@ -201,11 +184,10 @@ class FormulaSearcher:
             _best(scored, k) for scored in self._score_all([self.analyse(one) for one in formulas], min(k, self.size))
         ]
 
-    def comparison(self, numbers: npt.NDArray[np.int64], limit: int) -> Comparison:
-        """Return the comparison with some formulas, of which at most `limit` are aligned with a query."""
+    def batch(self, numbers: npt.NDArray[np.int64]) -> FormulaBatch:
+        """Return some formulas as candidates that no search has scored."""
         found = self._snapshot.formulas(numbers)
-        unranked = np.zeros(len(numbers)), np.full(len(numbers), NO_LEVEL, np.int8)
-        return Comparison(self, batch_of(found, *unranked), limit)
+        return batch_of(found, np.zeros(len(numbers)), np.full(len(numbers), NO_LEVEL, np.int8))
 
     def analyse(self, formula: str | Parsed) -> FormulaContext:
         """Analyse a query: a parsed formula, or LaTeX, which may be any string."""

@@ -298,8 +298,8 @@ def symbol_agreement(
             for group in range(key_starts[index], key_starts[index + 1]):
                 if nodes[group] == node:
                     size = add_shared(
-                        query.symbol_starts, query.symbols, query.counts, query.symbol_label, query.symbol_weight, labels,
-                        group, run, end, cells, present, size,
+                        query.symbol_starts, query.symbols, query.counts, query.symbol_label, query.symbol_weight,
+                        labels, group, run, end, cells, present, size,
                     )  # fmt: skip
                     break
         run = end

@@ -1,28 +1,66 @@
-"""Answers written by a language model from the best passages, where an endpoint is configured. They are marked as
-generated.
+"""Answers to questions: the best passage of the best posts, or what a language model writes from their passages.
 
-The model is asked to cite the passages. Every citation is checked, and sentences without one are marked. Without an
-answer the best passage remains."""
+Generated answers are marked as such. The model is asked to cite the passages; every citation is checked, and sentences
+without one are marked. Without an answer of the model, the best passage remains."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from porism.deadline import remaining
 from porism.errors import PorismError
 from porism.search.display.results import AnswerSentence, Extract, Source
-from porism.search.generation.answer_text import CitedText, as_text, cited_text, has_open_formula
+from porism.search.display.snippet import SnippetBuilder, plain_title
+from porism.search.generation.answer_text import MAX_LENGTH, CitedText, as_text, cited_text, has_open_formula
 from porism.search.generation.endpoint import Endpoint, Message, Sampling
+from porism.store.records import StoredPost
 
 INSTRUCTION = (
     "Answer the question in mathematics from the numbered passages, in at most 1,000 characters of plain text. "
-    "Write formulas in LaTeX between dollar signs. After each sentence cite the passages that support it by their numbers, as [1] or [2, 3]. "
+    "Write formulas in LaTeX between dollar signs. "
+    "After each sentence cite the passages that support it by their numbers, as [1] or [2, 3]. "
     "Cite only these passages. If they do not answer the question, say so."
 )
 MOST_TEXT = 6_000  # characters that are read of an answer; five times what is shown
 RESERVE_SECONDS = 0.3  # of the time limit of a query, for showing the answer
+PASSAGE_LENGTH = 900  # characters of each
+MAX_POSTS = 5  # of the ranking that are considered, and that a language model reads
+MIN_LENGTH = 80  # after a shorter passage the next post is tried
+
+
+class Asking(NamedTuple):
+    """A question as searched: its best posts, the builder of its passages, notes, and when the search began."""
+
+    posts: Sequence[StoredPost]
+    builder: SnippetBuilder
+    notes: tuple[str, ...]
+    began: float
+
+
+def best_passage(asking: Asking) -> Extract:
+    """Return the best passage of the first post that has one of useful length, else of the last post considered."""
+    best = Extract("", (), (), 0.0, notes=(*asking.notes, "no post matches this question"))
+    for post, question, _ in asking.posts:
+        segments = asking.builder.passage(post.body, MAX_LENGTH)
+        text = as_text(segments)
+        source = Source(post.id, post.thread_id, plain_title(question.title))
+        best = Extract(text, segments, (source,), 0.0, notes=asking.notes)
+        if len(text) >= MIN_LENGTH:
+            break
+    return replace(best, seconds=time.perf_counter() - asking.began)
+
+
+def best_passages(asking: Asking) -> tuple[Source, ...]:
+    """Return the best posts, each with its best passage, for a language model to read and to cite."""
+    found = []
+    for post, question, _ in asking.posts:
+        passage = asking.builder.passage(post.body, PASSAGE_LENGTH)
+        if passage:
+            found.append(Source(post.id, post.thread_id, plain_title(question.title), passage))
+    return tuple(found)
 
 
 @dataclass(frozen=True, slots=True)

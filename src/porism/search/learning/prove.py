@@ -29,8 +29,8 @@ from porism.records import Topic
 from porism.search.answers.model import Model
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.engine import Engine
-from porism.search.features.encoder_similarity import same_question
 from porism.search.features.feature import Kind
+from porism.search.features.similarity import same_question
 from porism.search.learning.model_training import PostTexts
 from porism.search.learning.train import RELEVANT
 from porism.search.query import ReadQuery, read_query

@@ -12,8 +12,7 @@ from porism.caching import cached_method
 from porism.search.formulas.query import FAMILY, choose_readings, part_terms, readings_of
 from porism.search.index import Index
 from porism.search.query import QUERIES_KEPT, ReadQuery, parse_part, read_query
-from porism.search.reading.spelling import Frequencies, Speller, Wanted
-from porism.search.reading.wording import synonyms_in, without_stop_phrases
+from porism.search.reading.words import Frequencies, Speller, Wanted, synonyms_in, without_stop_phrases
 from porism.text.latex import decode_accents
 from porism.text.typed.box import Box, read_box
 from porism.text.typed.parts import QueryPart, split_query

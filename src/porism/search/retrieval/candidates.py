@@ -16,7 +16,7 @@ from porism.evaluate.fusion import ScoredIds
 from porism.search.fusion import RRF, Fusion
 from porism.search.index import Index
 from porism.search.query import ReadQuery
-from porism.search.retrieval.context import Contexts, QueryContext
+from porism.search.retrieval.context import PRESENCE, Contexts, QueryContext
 from porism.search.retrieval.query_terms import CONCEPT_FAMILIES
 from porism.search.retriever import Ranking, Retriever
 from porism.store.records import Filter, Search, Term, TermQuery, VectorQuery
@@ -56,7 +56,6 @@ def bounded(lists: npt.NDArray[np.int64], most: int = MOST_POSTINGS) -> list[int
     return positions
 
 
-PRESENCE = BM25(k1=0.0)  # a formula or a name counts once
 SOURCES = (
     TermSearch(("words", "pairs")),
     TermSearch(("tuples", "paths")),

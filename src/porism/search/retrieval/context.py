@@ -33,6 +33,7 @@ Values = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 CONTEXTS_KEPT = 32
 DEFAULT = BM25()
+PRESENCE = BM25(k1=0.0)  # a term counts once, however often it occurs
 USUAL_SHARE = 0.9  # of formulas in a whole question
 PRIOR = 100.0  # weight x idf by which the usual share counts; a whole question has about 500
 
@@ -219,6 +220,14 @@ class CandidateBatch:
     def thread_scores(self, terms: QueryTerms) -> Values:
         """Return the score of other terms (of concepts or feedback) in whole threads."""
         return np.asarray(self._scores(terms, [THREAD])[0][0])
+
+    def presence(self, terms: QueryTerms, scores: Values, view: View) -> Values:
+        """Return the sum of the scores of the terms that each thread has in a view, however often."""
+        if not len(terms):
+            return np.zeros(self.thread_count, np.float32)
+        table = view_table(self.context.index.snapshot.info, terms.family, [view], PRESENCE)
+        rows = self.documents.terms[terms.family]
+        return np.asarray(score_batch(self.documents, rows, terms.keys, scores, table, table)[0][0])
 
     def _scores(self, terms: QueryTerms, views: Sequence[View]) -> tuple[Values, Values]:
         """Return the score of each thread in each view, and of each post as an answer; 0 without terms, of which no

@@ -97,9 +97,9 @@ def _field_weights(views: tuple[View, ...]) -> npt.NDArray[np.float64]:
 
 @compiled
 def _score(
-    threads_start: Any, threads_end: Any, starts: Any, ends: Any, keys: Any, fields: Any, occurrences: Any, lengths: Any, slots: Any,
-    slot_keys: Any, slot_places: Any, scores: Any, view_weights: Any, view_means: Any, view_b: Any, post_weights: Any,
-    post_mean: float, post_b: float, k1: float, out: Any, out_posts: Any,
+    threads_start: Any, threads_end: Any, starts: Any, ends: Any, keys: Any, fields: Any, occurrences: Any,
+    lengths: Any, slots: Any, slot_keys: Any, slot_places: Any, scores: Any, view_weights: Any, view_means: Any,
+    view_b: Any, post_weights: Any, post_mean: float, post_b: float, k1: float, out: Any, out_posts: Any,
 ) -> None:  # fmt: skip
     """Fill `out` (a row a view, a column a thread) and `out_posts` with BM25 scores."""
     views, terms = len(view_weights), len(scores)
@@ -179,8 +179,9 @@ def score_batch(
     elif len(keys):
         table, b = make_lookup(keys), np.array([one.b for one in bm25])
         _score(
-            batch.starts, batch.ends, *rows, table.starts, table.keys, table.places, scores.astype(np.float64), views.weights, views.means, b[:-1], posts.weights[0],
-            float(posts.means[0]), float(b[-1]), bm25[0].k1, out, out_posts,
+            batch.starts, batch.ends, *rows, table.starts, table.keys, table.places, scores.astype(np.float64),
+            views.weights, views.means, b[:-1], posts.weights[0], float(posts.means[0]), float(b[-1]), bm25[0].k1, out,
+            out_posts,
         )  # fmt: skip
     return out.astype(np.float32), out_posts
 

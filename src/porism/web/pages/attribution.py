@@ -10,7 +10,7 @@ from urllib.parse import quote
 from porism.corpus.content import Content
 from porism.corpus.post import Comment, Post
 from porism.formula import parse
-from porism.search.display.readable import readable_latex
+from porism.search.display.post_formulas import readable_latex
 from porism.web.site.settings import Posts
 
 # Sources of the lab: their posts are from this site.

@@ -17,7 +17,7 @@ from starlette.routing import Route
 
 from porism.evaluate.table import spreadsheet_cell
 from porism.formula.characters import xml_text
-from porism.search.display.readable import readable_latex
+from porism.search.display.post_formulas import readable_latex
 from porism.search.display.results import HighlightedSegment, Results, SearchHit
 from porism.search.engine import Engine
 from porism.web.api import views

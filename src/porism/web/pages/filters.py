@@ -11,10 +11,8 @@ from markupsafe import Markup, escape
 from porism.caching import cached_text
 from porism.formula.mathml.presentation import highlight
 from porism.search.display.page_math import page_math
-from porism.search.display.parsed_formulas import mathml_of
-from porism.search.display.readable import readable_latex
-from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment
-from porism.search.display.segments_html import segments_html
+from porism.search.display.post_formulas import mathml_of, readable_latex
+from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment, segments_html
 from porism.text.typed.parts import split_query
 
 LINK_BYTES = 4_000_000  # of beginnings of links to formulas

@@ -18,12 +18,10 @@ from porism.corpus.post import Comment
 from porism.formula.latex.macros import Budget
 from porism.formula.mathml.presentation import highlight
 from porism.search.display.page_math import is_blank, page_math
-from porism.search.display.parsed_formulas import mathml_of
-from porism.search.display.readable import readable_latex
-from porism.search.display.results import HighlightedSegment
-from porism.search.display.segments_html import segments_html
+from porism.search.display.post_formulas import mathml_of, readable_latex
+from porism.search.display.results import HighlightedSegment, segments_html
+from porism.search.display.sentences import with_unmarked
 from porism.search.display.snippet import SnippetBuilder
-from porism.search.display.unmarked import with_unmarked
 from porism.search.engine import Engine
 from porism.text.latex import defined_macros, expand
 from porism.text.page import MathBudget, PageRenderer, picture_in_words, remote_picture

@@ -1,17 +1,17 @@
-"""Titles that say what the query says, and nothing else: a query that names a theorem finds the thread with that title
-first."""
+"""Names: does the title say what the query says, and is the query a term that the question defines?"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import FIELDS
+from porism.analysis.schema import FIELDS, NAME_FAMILY, View
 from porism.compiled import compiled
-from porism.search.features.feature import Feature
-from porism.search.retrieval.context import CandidateBatch, Values
+from porism.search.features.feature import Feature, Kind
+from porism.search.retrieval.context import CandidateBatch, QueryContext, Values
 from porism.search.retrieval.term_scores import SLOTS, make_lookup
 
 Ints = npt.NDArray[np.int64]
@@ -20,13 +20,14 @@ TITLE = FIELDS.index("title")
 FAMILIES = {"words": 1.0, "tuples": 0.2}  # the weight of a term; a formula has many tuples
 SHARPNESS = 8  # the power of the overlap
 ROUNDING = 1e-4  # idf is stored in single precision
-# an overlap below counts nothing: features are divided by their deviation, which would raise the smallest values
+# A smaller overlap counts nothing: features are divided by their deviation, which would raise the smallest values.
 LEAST = 0.75
 
 
 @compiled
 def _add_shared(
-    posts: Any, starts: Any, ends: Any, keys: Any, fields: Any, slots: Any, slot_keys: Any, slot_places: Any, weights: Any, out: Any
+    posts: Any, starts: Any, ends: Any, keys: Any, fields: Any, slots: Any, slot_keys: Any, slot_places: Any,
+    weights: Any, out: Any,
 ) -> None:  # fmt: skip
     """Add to `out` the weights of the query terms in the title of each thread."""
     for thread in range(len(posts)):
@@ -63,10 +64,11 @@ def _known(keys: npt.NDArray[np.int64], ascending: npt.NDArray[np.int64]) -> npt
 
 class TitleIdentity(Feature):
     """The overlap (Dice coefficient by idf) of the query's terms with those of the title, to a high power, times the
-    best match of the words, so that it weighs the same in a collection of any size."""
+    best match of the words. So a query that names a theorem finds the thread with that title first."""
 
     name = "title.identity"
     families = tuple(FAMILIES)
+    text = "the title matches your query"
     unit_of = "thread.words"
     # For whole posts the value is near 0, so that training on them would not see what it is for.
     least_weight: ClassVar[float] = 0.05
@@ -113,9 +115,33 @@ class TitleIdentity(Feature):
         overlap = 2 * shared / np.maximum(asked + total, 1e-9)
         return np.where(overlap >= LEAST, np.minimum(overlap, 1.0) ** SHARPNESS, 0.0)
 
-    def describe(self, batch: CandidateBatch) -> str:
-        """Return the feature in words."""
-        return "the title matches your query"
+
+class NameMatch(Feature):
+    """Whether one of the thread's names, in one field, is the query. A match counts as much as the best match of the
+    words, so that it weighs the same in a collection of any size."""
+
+    families = (NAME_FAMILY,)
+    unit_of = "thread.words"
+    fitted_for: tuple[Kind, ...] = ("questions",)
+
+    def __init__(self, name: str, field: str, text: str) -> None:
+        self.name = f"name.{name}"
+        self.text = text
+        self._view = View("thread", ((field, 1.0),))
+
+    def reads(self, context: QueryContext) -> Sequence[str]:
+        """Return the family of names, and that of words, if the index knows the query as a name."""
+        return (NAME_FAMILY, "words") if len(context.terms[NAME_FAMILY]) else ()
+
+    def compute(self, batch: CandidateBatch) -> Values:
+        """Return the best match for each thread with the name."""
+        terms = batch.context.terms[NAME_FAMILY]
+        found = batch.presence(terms, np.ones(len(terms), np.float32), self._view)
+        return np.where(found > 0, np.float32(batch.context.best_match), np.float32(0.0))
 
 
-FEATURES = (TitleIdentity(),)
+FEATURES: tuple[Feature, ...] = (
+    TitleIdentity(),
+    NameMatch("title", "title", "the title is exactly your query"),
+    NameMatch("defined", "question", "defines what you search for"),
+)
