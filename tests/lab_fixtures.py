@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from lab_case import LabCase
+from porism import accounts
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.lab.judging import people
 from porism.lab.judging.journal import Journal
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample"
@@ -25,7 +25,7 @@ def case(tmp_path_factory: pytest.TempPathFactory) -> LabCase:
 @pytest.fixture
 def cheap_passwords(monkeypatch: pytest.MonkeyPatch) -> None:
     """Use scrypt at its lowest cost; the real cost has a test of its own."""
-    monkeypatch.setattr(people, "COST", (2, 8, 1))
+    monkeypatch.setattr(accounts, "COST", (2, 8, 1))
 
 
 @pytest.fixture

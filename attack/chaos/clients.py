@@ -16,7 +16,7 @@ from attack.chaos.processes import Server, hits, serving
 from attack.chaos.servers import QUERIES
 from attack.chaos.trials import Kind, Lost, Record, Stage
 from attack.small import small_index
-from porism.web.site.readers import add_user
+from porism.accounts import UserFile
 
 SLOW_SECONDS = 5.0  # for a plain search beside bad clients
 HALVES = {
@@ -93,7 +93,7 @@ def closed_within(clients: list[socket.socket], seconds: float) -> None:
 
 def guessed_passwords(stage: Stage, record: Record) -> None:
     """Let many connections guess passwords of a private site, while a reader whose password is known searches."""
-    add_user(stage.folder / "users", "ada", PASSWORD)
+    UserFile(stage.folder / "users").add("ada", PASSWORD)
     options = ("--port", "0", "--workers", "2", "--set", f"access.users={stage.folder / 'users'}")
     with serving("serve", str(small_index(stage.folder)), *options) as server:
         for _ in range(4):  # until both workers remember the password

@@ -24,8 +24,8 @@ from attack.chaos.servers import free_port
 from attack.chaos.trials import Kind, Lost, Record, Stage, wait_until
 from attack.living.load import Client
 from attack.small import small_index
+from porism.accounts import SESSION_SECONDS, UserFile
 from porism.store.embedded.manifest import SEARCH, read_manifest
-from porism.web.site.readers import SESSION_SECONDS, add_user
 
 CODE = r"""
 #define _GNU_SOURCE
@@ -150,7 +150,7 @@ def jump_clock(stage: Stage, record: Record) -> None:
         / "small.index"
     )
     users, analytics, log = stage.folder / "site.users", stage.folder / "analytics.sqlite", stage.folder / "log"
-    add_user(users, "ada", PASSWORD)
+    UserFile(users).add("ada", PASSWORD)
     token = run_command(
         ["site", "tokens", "create", str(index), "--name", "chaos", "--scope", "write", "--scope", "merge"], log
     ).split()[0]

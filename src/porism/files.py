@@ -167,7 +167,7 @@ def _decodes(text: bytes) -> bool:
 
 
 @contextlib.contextmanager
-def atomic_file(path: str | Path) -> Iterator[IO[str]]:
+def atomic_file(path: str | Path, mode: int = 0o644) -> Iterator[IO[str]]:
     """Write text to a temporary file beside `path`, then rename it: readers see the whole file or none."""
     target = Path(path)
     try:
@@ -175,7 +175,7 @@ def atomic_file(path: str | Path) -> Iterator[IO[str]]:
             yield out
             out.flush()
             os.fsync(out.fileno())
-            os.chmod(work.name, 0o644)
+            os.chmod(work.name, mode)
             os.replace(work.name, target)
     except OSError as error:
         raise disk_error(error, target) from error

@@ -6,6 +6,8 @@ checksum is XXH3 with 128 bits, which is faster than any disk."""
 from __future__ import annotations
 
 import json
+import logging
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +19,7 @@ from xxhash import xxh3_128
 from porism.errors import PorismError
 from porism.files import litter
 
+LOG = logging.getLogger("porism.web")
 BLOCK = 1 << 18
 # What is read when something is opened with verify="quick": the smallest files, up to this many bytes, in a few
 # hundredths of a second.
@@ -183,3 +186,57 @@ def leftovers(path: Path) -> list[str]:
     if partial.is_dir():
         left.append(f"{partial} is a stopped build: run its command again to continue it, or rm -r {partial}")
     return left
+
+
+class FileWatch:
+    """Notices files of a served index that another program truncates or writes: complete files never change.
+
+    Sizes and times are compared at each look. A file that looks changed is read, and compared with its checksum. A file
+    that was removed or replaced is no damage: this process has opened the one before.
+    """
+
+    def __init__(self, files: Callable[[], Iterable[StoredFile]]) -> None:
+        """`files` returns those of the newest commit."""
+        self._files = files
+        self._states: dict[StoredFile, _State | None] = {}
+        self._damages: dict[StoredFile, Damage] = {}
+
+    def restart(self) -> None:
+        """Watch the files of the newest commit. What is known of those that an earlier one had stays; the others are as
+        they should be now."""
+        files = tuple(self._files())
+        self._states = {file: self._states.get(file) or _state(file) for file in files}
+        self._damages = {file: damage for file, damage in self._damages.items() if file in self._states}
+
+    def damages(self) -> tuple[Damage, ...]:
+        """Look at the files; return what is damaged now. A file that is again as it was written is well."""
+        for file, before in self._states.items():
+            now = _state(file)
+            if before is None or now is None or now.inode != before.inode or now == before:
+                continue
+            self._states[file] = now
+            self._damages.pop(file, None)
+            if damage := next(damaged_files(file.folder, {file.name: file.expected}, file.fix), None):
+                LOG.error("not served any more: %s", damage)
+                self._damages[file] = damage
+        return tuple(self._damages.values())
+
+    def check(self) -> None:
+        """Look at the files; a damaged one is an error."""
+        raise_first(self.damages())
+
+
+class _State(NamedTuple):
+    """What tells without reading a file whether it has changed."""
+
+    inode: int
+    size: int
+    written: int
+
+
+def _state(file: StoredFile) -> _State | None:
+    try:
+        found = os.stat(file.folder / file.name)
+    except OSError:
+        return None
+    return _State(found.st_ino, found.st_size, found.st_mtime_ns)

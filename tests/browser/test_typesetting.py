@@ -21,8 +21,8 @@ from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from chromium import chromium, free_port
+from porism.web.http.middleware import RequestMiddleware
 from porism.web.pages.filters import formula
-from porism.web.server.middleware import RequestMiddleware
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("search-browser")]
 

@@ -15,7 +15,7 @@ from porism.cli import main
 from porism.doctor import environment
 from porism.doctor.checkup import checkup
 from porism.doctor.environment import Finding, run_checks
-from porism.web.server.serving import warn_of_holes
+from porism.web.http.workers import warn_of_holes
 
 
 @pytest.fixture

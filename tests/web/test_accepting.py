@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from porism.web.server.serving import YIELD_SECONDS, Acceptor, ConnectionCounts
+from porism.web.http.workers import YIELD_SECONDS, Acceptor, ConnectionCounts
 
 CONNECTIONS = 20
 

@@ -15,10 +15,10 @@ from starlette.testclient import TestClient
 import porism
 from porism.cli import main
 from porism.search.analytics.report import read_report
-from porism.web.operations.counters import SharedCounters
-from porism.web.operations.observer import OperatedApp
-from porism.web.operations.settings import NOTHING, Operations
 from porism.web.server.app import create_app
+from porism.web.server.metrics import SharedCounters
+from porism.web.server.observer import NOTHING, Operations
+from porism.web.server.run import OperatedApp
 from porism.web.site.settings import Limits, SiteSettings
 
 QUERY = "proof that $\\sqrt{2}$ is irrational"

@@ -16,7 +16,7 @@ from endpoints import endpoint_server
 from porism.cli import main
 from porism.search.engine import Engine
 from porism.search.generation.endpoint import Endpoint
-from porism.web.pages.generation import Generations
+from porism.web.pages.search import Generations
 from porism.web.server.app import create_app
 
 QUESTION = "why is $\\sqrt{2}$ irrational?"

@@ -19,10 +19,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from porism.web.api.parameters import MOST_HEADERS
-from porism.web.server.connections import ConnectionLimits
-from porism.web.server.middleware import SECURITY_HEADERS
-from porism.web.server.serving import ServerSettings, Service, bind, supervise
+from porism.web.http.connections import ConnectionLimits
+from porism.web.http.middleware import MOST_HEADERS, SECURITY_HEADERS
+from porism.web.http.workers import ServerSettings, Service, bind, supervise
 
 HOST = b"host: localhost\r\n"
 Address = tuple[str, int]
@@ -220,7 +219,7 @@ def test_idle_connections_cannot_use_up_all_files(demo: Path, tmp_path: Path) ->
 
 def test_no_more_connections_than_files(monkeypatch: pytest.MonkeyPatch) -> None:
     limit = len(os.listdir("/proc/self/fd")) + 200
-    monkeypatch.setattr("porism.web.server.connections.resource.getrlimit", lambda kind: (limit, limit))
+    monkeypatch.setattr("porism.web.http.connections.resource.getrlimit", lambda kind: (limit, limit))
     assert 16 <= ConnectionLimits().within_files().connections < 200
     assert ConnectionLimits(connections=20).within_files().connections == 20
 
@@ -228,7 +227,7 @@ def test_no_more_connections_than_files(monkeypatch: pytest.MonkeyPatch) -> None
 def test_a_server_may_open_as_many_files_as_the_system_allows() -> None:
     code = (
         "import resource\n"
-        "from porism.web.server.connections import MOST_FILES, allow_files\n"
+        "from porism.web.http.connections import MOST_FILES, allow_files\n"
         "hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
         "resource.setrlimit(resource.RLIMIT_NOFILE, (256, hard))\n"
         "allow_files()\n"

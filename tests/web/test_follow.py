@@ -16,14 +16,14 @@ import porism
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import RawPost
-from porism.integrity import DamageError
+from porism.integrity import DamageError, FileWatch
 from porism.store import open_content, open_store
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.writer import IndexWriter
-from porism.web.server import following
+from porism.web.server import served_index as following
 from porism.web.server.app import create_app
-from porism.web.server.integrity import FileWatch, IntegrityCheck
-from porism.web.writing.processes import _Watch
+from porism.web.server.served_index import IntegrityCheck
+from porism.web.server.write_processes import _Watch
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 import porism
-from porism.web.server.middleware import RequestMiddleware
+from porism.web.http.middleware import RequestMiddleware
 
 
 async def echo(request: Request) -> PlainTextResponse:

@@ -23,13 +23,11 @@ from starlette.testclient import TestClient
 
 import porism
 from porism.cli import main
-from porism.web.operations.counters import BUCKETS, MOST_ROUTES, OTHER, Counters, SharedCounters
-from porism.web.operations.exposition import exposition
-from porism.web.operations.logs import FORMATTERS, LogFormat, log_request
-from porism.web.operations.observer import Observer, observe
-from porism.web.operations.settings import Operations
+from porism.web.http.logs import FORMATTERS, LogFormat, log_request
+from porism.web.http.workers import bind
 from porism.web.server.app import create_app
-from porism.web.server.serving import bind
+from porism.web.server.metrics import BUCKETS, MOST_ROUTES, OTHER, Counters, SharedCounters, exposition
+from porism.web.server.observer import Observer, Operations, observe
 from porism.web.site.settings import Limits, SiteSettings
 
 

@@ -8,8 +8,8 @@ from starlette.testclient import TestClient
 from porism.search.display.results import Results
 from porism.search.engine import Engine
 from porism.web.api import views
+from porism.web.api.results import ResponseCache
 from porism.web.server.app import create_app
-from porism.web.server.response_cache import ResponseCache
 
 
 def test_the_least_recently_used_result_is_dropped_first() -> None:

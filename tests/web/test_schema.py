@@ -7,7 +7,7 @@ from typing import Literal
 import pytest
 
 from porism.records import Explanation
-from porism.web.api.schema import encode, schema_of, to_json
+from porism.web.http.schema import encode, schema_of, to_json
 
 
 @dataclass(frozen=True)

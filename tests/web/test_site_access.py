@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
 import re
 from contextlib import ExitStack
 from pathlib import Path
@@ -13,24 +12,13 @@ from starlette.testclient import TestClient
 
 import porism
 from notes_site import make_notes_index
+from porism import accounts
+from porism.accounts import SIMULTANEOUS_CHECKS, WAITING_CHECKS, UserFile, place_for_login
 from porism.cli import main
-from porism.errors import PorismError
-from porism.lab.judging import people
-from porism.lab.judging.people import SIMULTANEOUS_CHECKS, WAITING_CHECKS, place_for_login
 from porism.search.engine import Engine
 from porism.web.server.app import create_app
 from porism.web.site.access import COOKIE, local_target
-from porism.web.site.checks import check_settings
-from porism.web.site.readers import (
-    SESSION_SECONDS,
-    Delays,
-    add_user,
-    new_session,
-    read_users,
-    remove_user,
-    session_user,
-)
-from porism.web.site.reading import read_settings
+from porism.web.site.reading import check_settings, read_settings
 
 PASSWORD = "correct horse"
 # Pages, API, feeds, files: everything but the health of the server.
@@ -64,12 +52,12 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "COST", (16, 8, 1))
+    monkeypatch.setattr(accounts, "COST", (16, 8, 1))
 
 
 @pytest.fixture
 def users(tmp_path: Path, cheap: None) -> Path:
-    add_user(tmp_path / "users", "ada", PASSWORD)
+    UserFile(tmp_path / "users").add("ada", PASSWORD)
     return tmp_path / "users"
 
 
@@ -140,7 +128,7 @@ def log_out(client: TestClient) -> None:
 
 def test_a_copied_cookie_ends_with_its_session(client: TestClient, engine: Engine, users: Path) -> None:
     """Also in another process, which reads the user file for itself; the sessions of others go on."""
-    add_user(users, "bob", PASSWORD)
+    UserFile(users).add("bob", PASSWORD)
     elsewhere, bob = open_site(engine, f"access.users={users}"), open_site(engine, f"access.users={users}")
     log_in(client)
     log_in(bob, "bob")
@@ -150,7 +138,7 @@ def test_a_copied_cookie_ends_with_its_session(client: TestClient, engine: Engin
     assert elsewhere.get("/", headers=copied).status_code == 401
     assert open_site(engine, f"access.users={users}").get("/", headers=copied).status_code == 401
     assert bob.get("/").status_code == 200
-    add_user(users, "carol", PASSWORD)  # changes of the file keep what has ended
+    UserFile(users).add("carol", PASSWORD)  # changes of the file keep what has ended
     assert elsewhere.get("/", headers=copied).status_code == 401
     log_in(client)
     assert client.get("/").status_code == 200
@@ -162,7 +150,7 @@ def test_sessions_that_cannot_be_ended_are_not_reported_as_ended(
     log_in(client)
     token = re.search(r'name="csrf" value="([0-9a-f]+)"', client.get("/").text)
     assert token
-    monkeypatch.setattr("porism.web.site.readers.tempfile.mkstemp", no_space)
+    monkeypatch.setattr("porism.files.tempfile.NamedTemporaryFile", no_space)
     answer = client.post("/logout", data={"csrf": token[1]})
     assert answer.status_code == 503
     assert "your other sessions could not be ended" in answer.text
@@ -219,16 +207,16 @@ def test_a_removed_user_is_out_at_once(client: TestClient, users: Path) -> None:
     log_in(client)
     assert client.get("/").status_code == 200
     assert client.get("/", auth=("ada", PASSWORD)).status_code == 200
-    add_user(users, "bob", "another password")
+    UserFile(users).add("bob", "another password")
     assert client.get("/").status_code == 200
-    remove_user(users, "ada")
+    UserFile(users).remove("ada")
     assert client.get("/").status_code == 401
     assert client.get("/", auth=("ada", PASSWORD)).status_code == 401
 
 
 def test_a_new_password_ends_sessions(client: TestClient, users: Path) -> None:
     log_in(client)
-    add_user(users, "ada", "a new password")
+    UserFile(users).add("ada", "a new password")
     assert client.get("/").status_code == 401
 
 
@@ -288,20 +276,6 @@ def test_the_login_leads_nowhere_else(target: str) -> None:
     assert local_target(target) == "/"
 
 
-def test_guesses_are_delayed() -> None:
-    now = 0.0
-    delays = Delays(lambda: now)
-    for _ in range(5):
-        delays.check("ada")
-    with pytest.raises(PorismError, match="too many wrong passwords"):
-        delays.check("ada")
-    delays.check("bob")
-    now = 31.0
-    delays.check("ada")
-    delays.forget("ada")
-    delays.check("ada")
-
-
 def test_guesses_beyond_a_few_are_refused_at_once_and_readers_pass(client: TestClient) -> None:
     log_in(client)
     known = ("ada", PASSWORD)
@@ -324,14 +298,6 @@ def test_guesses_beyond_a_few_are_refused_at_once_and_readers_pass(client: TestC
     assert log_in(client).status_code == 303  # the refused attempts count for nothing
 
 
-def test_the_user_file_is_for_its_owner_only(users: Path) -> None:
-    assert users.stat().st_mode & 0o777 == 0o600
-    assert PASSWORD not in users.read_text()
-    os.chmod(users, 0o644)
-    with pytest.raises(PorismError, match="can be read by other accounts"):
-        read_users(users)
-
-
 def test_the_command(users: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.stdin", io.StringIO("short\n"))
     assert main(["site", "users", "add", str(users), "bob"]) == 1
@@ -350,13 +316,3 @@ def test_check_reads_the_user_file_and_warns_of_plain_http(users: Path) -> None:
     assert [warning.fact for warning in checked.warnings] == ["passwords would travel unencrypted"]
     reading = read_settings(None, [f"access.users={users}.none"])
     assert "cannot be read" in check_settings(reading).problems[0].fact
-
-
-def test_a_session_does_not_outlive_a_clock_that_is_set_back(tmp_path: Path) -> None:
-    add_user(tmp_path / "users", "ada", PASSWORD)
-    users, now = read_users(tmp_path / "users"), 2e9
-    cookie = new_session(users, "ada", now)
-    for later in (0.0, 1.0, SESSION_SECONDS - 1.0):
-        assert session_user(users, cookie, now + later) == "ada"
-    for jump in (SESSION_SECONDS, -3600, -86_400 * 365):
-        assert session_user(users, cookie, now + jump) == ""

@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 from server_processes import Server, running
 
+from porism.accounts import UserFile
 from porism.lab.judging import people
 from porism.web.site.access import COOKIE
-from porism.web.site.readers import add_user
 
 PASSWORD = "correct horse"
 
@@ -45,7 +45,7 @@ def basic(name: str, password: str) -> str:
 def test_guesses_do_not_starve_readers(demo: Path, tmp_path: Path) -> None:
     """Sixty connections guess. A reader's request must not wait for checks of passwords: few end while it is
     answered."""
-    add_user(tmp_path / "users", "ada", PASSWORD)
+    UserFile(tmp_path / "users").add("ada", PASSWORD)
     options = ("--workers", "1", "--set", f"access.users={tmp_path / 'users'}")
     counts: Counter[int] = Counter()
     stop = threading.Event()
@@ -77,7 +77,7 @@ def test_guesses_do_not_starve_readers(demo: Path, tmp_path: Path) -> None:
 
 
 def test_a_copied_cookie_is_dead_in_all_processes_and_after_a_restart(demo: Path, tmp_path: Path) -> None:
-    add_user(tmp_path / "users", "ada", PASSWORD)
+    UserFile(tmp_path / "users").add("ada", PASSWORD)
     command = ("serve", str(demo / "index"), "--workers", "2", "--set", f"access.users={tmp_path / 'users'}")
     with running(tmp_path / "log", *command) as server:
         jar = http.cookiejar.CookieJar()

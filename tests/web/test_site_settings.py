@@ -9,8 +9,7 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.web.site.checks import check_settings
-from porism.web.site.reading import Given, key_lines, read_settings
+from porism.web.site.reading import Given, check_settings, key_lines, read_settings
 from porism.web.site.settings import SiteSettings, all_settings, reference_page, template_text
 
 ROOT = Path(__file__).resolve().parents[2]

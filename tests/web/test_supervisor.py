@@ -25,8 +25,8 @@ from starlette.routing import Route
 
 from porism.errors import PorismError
 from porism.store.embedded.storage.columns import SMALL_FILE
-from porism.web.server.serving import ServerSettings, Service, bind, supervise
-from porism.web.server.supervisor import Beats, Supervisor
+from porism.web.http.supervisor import Beats, Supervisor
+from porism.web.http.workers import ServerSettings, Service, bind, supervise
 
 
 @pytest.fixture(scope="module")

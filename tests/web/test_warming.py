@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from porism.store.embedded.segments import formulas, reading
-from porism.web.writing.processes import warm_up_segments
+from porism.web.server.write_processes import warm_up_segments
 
 
 def test_loops_over_segments_are_compiled_and_nothing_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

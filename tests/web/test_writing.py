@@ -12,20 +12,19 @@ import pytest
 from starlette.testclient import TestClient
 
 import porism
+from porism.accounts import TokenFile
 from porism.cli import main
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.errors import PorismError
 from porism.store import open_content
 from porism.store.changes import change_log
 from porism.store.changes.applying import LogApplier
 from porism.store.embedded.build import build_index
 from porism.store.state import State
+from porism.web.api import changes as calls
+from porism.web.api.write_access import MOST_BULK_REQUESTS, WriteAccess, WriteSettings
 from porism.web.server.app import create_app
-from porism.web.server.following import switch_to_newest
-from porism.web.writing import calls
-from porism.web.writing.access import MOST_BULK_REQUESTS, WriteAccess, WriteSettings
-from porism.web.writing.tokens import TokenFile
+from porism.web.server.served_index import switch_to_newest
 
 POST = {"title": "Zeppelin", "body": "<p>a zeppelin $z^9$ flies</p><script>alert(1)</script>", "tags": ["algebra"]}
 
@@ -295,15 +294,3 @@ def test_tokens_from_the_command_line(
     assert main(["site", "tokens", "revoke", index, "sync", *command]) == 0
     assert TokenFile(file).find(text) is None
     assert main(["site", "tokens", "revoke", index, "sync", *command]) == 1
-
-
-def test_tokens_that_others_can_read_are_refused(tmp_path: Path) -> None:
-    tokens = TokenFile(tmp_path / "tokens")
-    text = tokens.create("a", ["write"]).text
-    (tmp_path / "tokens").chmod(0o644)
-    with pytest.raises(PorismError, match="readable by other users"):
-        TokenFile(tmp_path / "tokens").find(text)
-    (tmp_path / "tokens").write_text("nonsense")
-    (tmp_path / "tokens").chmod(0o600)
-    with pytest.raises(PorismError, match="not a file of tokens"):
-        TokenFile(tmp_path / "tokens").find(text)

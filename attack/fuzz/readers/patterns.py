@@ -37,9 +37,9 @@ EXCEPTIONS = {
     ("porism.web.site.reading", "HEADER"): "is matched with a line of the operator's settings",
     ("porism.web.site.reading", "KEY"): "is matched with a line of the operator's settings",
     ("porism.web.site.reading", "PLACE"): "is matched with a message of the reader of the operator's settings",
-    ("porism.web.site.colours", "RGB"): "is matched with a colour of the operator's settings",
-    ("porism.web.site.colours", "HSL"): "is matched with a colour of the operator's settings",
-    ("porism.web.site.theme", ""): "searches our own style sheet",
+    ("porism.web.site.values", "RGB"): "is matched with a colour of the operator's settings",
+    ("porism.web.site.values", "HSL"): "is matched with a colour of the operator's settings",
+    ("porism.web.site.look", ""): "searches our own style sheet",
 }  # fmt: skip
 RUNS: Grammar = {
     "start": (f"«which»{SEPARATOR}«before»{SEPARATOR}«run»{SEPARATOR}«after»",),

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from porism.cli.values import port, positive, positive_seconds
 
 if TYPE_CHECKING:
-    from porism.web.operations.settings import Operations
-    from porism.web.server.serving import ServerSettings
+    from porism.web.http.workers import ServerSettings
+    from porism.web.server.observer import Operations
     from porism.web.site.reading import SettingsReading
 
 
@@ -55,8 +55,8 @@ def add_server_options(parser: argparse.ArgumentParser) -> None:
 
 def server_settings(args: argparse.Namespace, processes: int = 1, *, trust_proxy: bool = False) -> ServerSettings:
     """Return the settings that the options give."""
-    from porism.web.server.connections import ConnectionLimits
-    from porism.web.server.serving import ServerSettings
+    from porism.web.http.connections import ConnectionLimits
+    from porism.web.http.workers import ServerSettings
 
     limits = ConnectionLimits(idle_seconds=args.idle_seconds, connections=args.connections)
     return ServerSettings(
@@ -102,7 +102,7 @@ def add_operations_options(parser: argparse.ArgumentParser) -> None:
 
 def operations(args: argparse.Namespace) -> Operations:
     """Return what the options switch on."""
-    from porism.web.operations.settings import Operations
+    from porism.web.server.observer import Operations
 
     return Operations(
         metrics=args.metrics,

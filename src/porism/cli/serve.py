@@ -96,7 +96,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _check(args: argparse.Namespace) -> int:
     """Print everything that is wrong with the settings, and with the index if it is named."""
-    from porism.web.site.checks import check_settings
+    from porism.web.site.reading import check_settings
     from porism.web.site.settings import all_settings
 
     reading = site_settings(args)
@@ -112,9 +112,9 @@ def _check(args: argparse.Namespace) -> int:
 
 def _serve(args: argparse.Namespace) -> int:
     require_posix("porism serve")
+    from porism.web.api.write_access import WriteSettings
     from porism.web.server.run import Settings, serve
-    from porism.web.site.checks import check_settings
-    from porism.web.writing.access import WriteSettings
+    from porism.web.site.reading import check_settings
 
     reading = site_settings(args)
     site = reading.checked()

@@ -51,9 +51,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Do the action."""
+    from porism.accounts import TokenFile
     from porism.store import open_store
     from porism.store.state import State
-    from porism.web.writing.tokens import TokenFile
 
     open_store(args.index).status()
     tokens = TokenFile(Path(args.file) if args.file else State.of(args.index, args.state).tokens)

@@ -34,16 +34,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Run one action."""
-    from porism.web.site.readers import add_user, read_users, remove_user
+    from porism.accounts import UserFile
 
+    users = UserFile(args.file)
     if args.action == "add":
-        is_new = add_user(args.file, args.name, _password())
+        is_new = users.add(args.name, _password())
         print(f"{'added' if is_new else 'changed the password of'} {args.name}", file=sys.stderr)
     elif args.action == "remove":
-        remove_user(args.file, args.name)
+        users.remove(args.name)
         print(f"removed {args.name}", file=sys.stderr)
     else:
-        print("\n".join(sorted(read_users(args.file).hashes)))
+        print("\n".join(sorted(users.current().hashes)))
     return 0
 
 

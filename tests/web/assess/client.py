@@ -13,7 +13,7 @@ from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
 from porism.web.assess.app import create_app
-from porism.web.assess.context import thread_address
+from porism.web.assess.requests import thread_address
 
 
 class Person:

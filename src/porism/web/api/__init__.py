@@ -1,1 +1,1 @@
-"""The HTTP API: a table of endpoints, their parameters, and the records they return."""
+"""The HTTP API: views, the table of endpoints with their parameters and results, and the calls that change an index."""

@@ -17,10 +17,10 @@ from porism.records import Explanation
 from porism.search.completion import Completions
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.web.api import views
-from porism.web.api.parameters import Parameter, parse_parameters
-from porism.web.api.schema import encode, schema_of
-from porism.web.api.slots import run_view
-from porism.web.writing.calls import CALLS, WriteCall
+from porism.web.api.changes import CALLS, WriteCall
+from porism.web.api.results import run_view
+from porism.web.http.parameters import Parameter, parse_parameters
+from porism.web.http.schema import encode, schema_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ from porism.search.formulas.searcher import Mode
 from porism.search.generation.generate import AnswerBasis
 from porism.search.query import parse_part
 from porism.text.typed.parts import QueryPart, split_query
-from porism.web.api.errors import BadRequest
-from porism.web.api.parameters import Parameter
+from porism.web.http.errors import BadRequest
+from porism.web.http.parameters import Parameter
 
 T = TypeVar("T")
 MOST_BODY = 2000  # characters of a question being written that are compared

@@ -22,13 +22,13 @@ from porism.lab.judging.journal import Journal
 from porism.lab.judging.verify import check_journal
 from porism.lab.submissions import Submissions, topic_ids
 from porism.store import open_content
-from porism.web.assess import judge, login, organise, submissions, threads, topics
-from porism.web.assess.context import AppContext, thread_address
-from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, Handler, protected
-from porism.web.operations.logs import log_address
-from porism.web.server import middleware
-from porism.web.server.middleware import LOG, RequestMiddleware
-from porism.web.server.serving import DEFAULTS, LOOPBACK, ServerSettings, Service, address_of, bind, supervise
+from porism.web.assess import judge, login, organise, submissions, topics
+from porism.web.assess import topics as threads
+from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, AppContext, Handler, protected, thread_address
+from porism.web.http import middleware
+from porism.web.http.logs import log_address
+from porism.web.http.middleware import LOG, LOOPBACK, RequestMiddleware
+from porism.web.http.workers import DEFAULTS, ServerSettings, Service, address_of, bind, supervise
 
 ASSESSOR, ORGANISER, TEAM = "assessor", "organiser", "team"
 UPLOAD = "/submissions"

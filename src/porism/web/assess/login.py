@@ -7,10 +7,11 @@ from dataclasses import dataclass
 
 from starlette.responses import RedirectResponse, Response
 
+from porism.accounts import TooManyGuesses
 from porism.lab.judging.assignments import Assignment, AssignmentProgress, assignments, progress
-from porism.lab.judging.people import TooManyGuesses, log_in, log_out
-from porism.web.api.parameters import cookie_of
+from porism.lab.judging.people import log_in, log_out
 from porism.web.assess.requests import COOKIE, LOGIN_COOKIE, RequestContext
+from porism.web.http.middleware import cookie_of
 
 START_PAGES = {"organiser": "/organise", "team": "/submissions"}
 

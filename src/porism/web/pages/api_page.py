@@ -13,8 +13,8 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from porism.web.api.endpoints import document
-from porism.web.api.errors import BadRequest
-from porism.web.pages.routes import render
+from porism.web.http.errors import BadRequest
+from porism.web.pages.page import render
 
 # Values that the forms start with, by name of the parameter.
 EXAMPLES = {"q": "proof that $\\sqrt{2}$ is irrational", "title": "Why is the square root of 2 irrational?"}

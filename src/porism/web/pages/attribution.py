@@ -11,7 +11,7 @@ from porism.corpus.content import Content
 from porism.corpus.post import Comment, Post
 from porism.formula import parse
 from porism.search.display.post_formulas import readable_latex
-from porism.web.site.settings import Posts
+from porism.web.site.settings import Licence, Posts
 
 # Sources of the lab: their posts are from this site.
 LAB_KINDS = frozenset(("arqmath", "slice"))
@@ -19,14 +19,6 @@ LAB_SITE = "math.stackexchange.com"
 STACK_EXCHANGE = re.compile(r"(?:.*\.)?(?:stackexchange\.com|mathoverflow\.net|stackoverflow\.com)\Z")
 # The first day of each version of the licence, newest first.
 VERSIONS = (("2018-05-02", "4.0"), ("2011-04-08", "3.0"), ("0001", "2.5"))
-
-
-@dataclass(frozen=True, slots=True)
-class Licence:
-    """A licence: its name, and the address of its text."""
-
-    name: str
-    address: str
 
 
 @dataclass(frozen=True, slots=True)

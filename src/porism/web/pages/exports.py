@@ -21,11 +21,12 @@ from porism.search.display.post_formulas import readable_latex
 from porism.search.display.results import HighlightedSegment, Results, SearchHit
 from porism.search.engine import Engine
 from porism.web.api import views
-from porism.web.api.parameters import Parameter, parse_parameters
-from porism.web.api.schema import encode
-from porism.web.api.slots import run_view
+from porism.web.api.results import run_view
+from porism.web.http.parameters import Parameter, parse_parameters
+from porism.web.http.schema import encode
 from porism.web.pages.attribution import Attribution, bibtex_entries
-from porism.web.pages.routes import FILTERS, SearchState, search_values
+from porism.web.pages.page import FILTERS, SearchState
+from porism.web.pages.search import search_values
 from porism.web.site.look import public_root
 
 FORMAT = Parameter("format", "the form of the file", default="json", choices=("bibtex", "csv", "json"))

@@ -23,8 +23,8 @@ from porism.evaluate.reports.html_report import leaderboard as leaderboard_rows
 from porism.evaluate.reports.tables import published_tables
 from porism.evaluate.table import as_html
 from porism.search.engine import Engine
-from porism.web.api.slots import run_view
-from porism.web.pages.routes import render
+from porism.web.api.results import run_view
+from porism.web.pages.page import render
 
 
 @dataclass(frozen=True, slots=True)

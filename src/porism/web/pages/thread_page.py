@@ -1,4 +1,5 @@
-"""The page of a thread: a question with its answers, comments, authors and related questions, as HTML."""
+"""The page of a thread: a question with its answers, comments, authors and related questions, as HTML, and pictures of
+the collection."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from functools import partial
 from typing import Any
 
 from markupsafe import Markup, escape
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.routing import Route
@@ -28,15 +30,42 @@ from porism.text.page import MathBudget, PageRenderer, picture_in_words, remote_
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 from porism.web.api import views
-from porism.web.api.parameters import parse_parameters
-from porism.web.api.slots import run_view
+from porism.web.api.results import run_view
 from porism.web.api.views import PostView, ThreadView
-from porism.web.pages.attribution import NO_SITE, Attribution, Licence, author_names, bibtex_entries
+from porism.web.http import middleware
+from porism.web.http.middleware import PICTURE_HEADERS
+from porism.web.http.parameters import parse_parameters
+from porism.web.pages.attribution import NO_SITE, Attribution, author_names, bibtex_entries
 from porism.web.pages.filters import formula_link
-from porism.web.pages.images import image, own_picture
-from porism.web.pages.routes import TAB, TEXT, SearchState, render
-from porism.web.server import middleware
+from porism.web.pages.page import TAB, TEXT, SearchState, render
 from porism.web.site.look import public_root
+from porism.web.site.settings import Licence
+
+# The address of a picture in a stored text.
+OWN_PICTURE = re.compile(r"images/([0-9a-f]{64}\.(?:png|jpg|gif|webp|svg))\Z")
+TYPES = {
+    "png": "image/png",
+    "jpg": "image/jpeg",
+    "gif": "image/gif",
+    "webp": "image/webp",
+    "svg": "image/svg+xml",
+}
+
+
+def own_picture(alt: str, address: str, other: Callable[[str, str], str]) -> str:
+    """Return the HTML of a picture of the collection; `other` gives that of any other picture."""
+    found = OWN_PICTURE.match(address)
+    return f'<img src="/images/{found[1]}" alt="{html.escape(alt)}" loading="lazy">' if found else other(alt, address)
+
+
+async def image(request: Request) -> Response:
+    """Return a picture of the collection."""
+    name = str(request.path_params["name"])
+    found = request.app.state.engine.content.images([name]) if OWN_PICTURE.match(f"images/{name}") else {}
+    if name not in found:
+        raise HTTPException(404)
+    return Response(found[name], media_type=TYPES[name.rpartition(".")[2]], headers=PICTURE_HEADERS)
+
 
 # An address ends before the punctuation of its sentence; a bracket belongs to it only with its partner.
 _MARK = re.compile(

@@ -1,1 +1,1 @@
-"""The search server: the application, its middleware, its processes, and the demo."""
+"""The search server: the application, its processes, what it measures and records, and the demo."""

@@ -20,28 +20,26 @@ from starlette.staticfiles import StaticFiles
 from porism.errors import PorismError, StoreUnavailable
 from porism.integrity import DamageError
 from porism.search.engine import Engine
-from porism.web.api import endpoints as api
-from porism.web.api.errors import AWAY, CODES, DAMAGED, BadRequest, error_response
-from porism.web.api.slots import RUNNING, QuerySlots
-from porism.web.pages import api_page, ask_box, editor, exports, figures, thread_page
-from porism.web.pages import routes as pages
+from porism.web.api import changes, endpoints
+from porism.web.api.changes import UPLOADS
+from porism.web.api.results import CACHE_SIZE, ResponseCache
+from porism.web.api.write_access import WriteAccess
+from porism.web.http.errors import AWAY, CODES, DAMAGED, BadRequest, error_response
+from porism.web.http.middleware import LOOPBACK, REMOTE_IMAGES, RequestMiddleware
+from porism.web.http.slots import RUNNING, QuerySlots
+from porism.web.pages import api_page, exports, figures, frames, search, thread_page
 from porism.web.pages.attribution import attribution_of
 from porism.web.pages.filters import FILTERS
-from porism.web.pages.generation import Generations
+from porism.web.pages.page import render
+from porism.web.pages.search import Generations
 from porism.web.pages.thread_page import ThreadOptions
-from porism.web.server import integrity as readiness
+from porism.web.server import served_index
 from porism.web.server.editor import has_editor
-from porism.web.server.integrity import DamageGate, IntegrityCheck
-from porism.web.server.middleware import REMOTE_IMAGES, RequestMiddleware
-from porism.web.server.response_cache import CACHE_SIZE, ResponseCache
-from porism.web.server.serving import LOOPBACK
+from porism.web.server.served_index import DamageGate, IntegrityCheck
 from porism.web.site import look
 from porism.web.site.access import AccessGate
 from porism.web.site.look import look_of
 from porism.web.site.settings import SiteSettings
-from porism.web.writing import calls as write_endpoints
-from porism.web.writing.access import WriteAccess
-from porism.web.writing.calls import UPLOADS
 
 DEFAULT_SITE = SiteSettings()
 
@@ -120,17 +118,16 @@ def create_app(
 def _routes(has_leaderboard: bool) -> list[BaseRoute]:
     static = importlib.resources.files("porism.web") / "static"
     return [
-        *api.routes(),
-        *write_endpoints.routes(),
-        *pages.routes(),
+        *endpoints.routes(),
+        *changes.routes(),
+        *search.routes(),
         *figures.routes(has_leaderboard),
         *thread_page.routes(),
         *exports.routes(),
-        *ask_box.routes(),
+        *frames.routes(has_editor()),
         *api_page.routes(),
-        *readiness.routes(),
+        *served_index.routes(),
         *look.routes(),
-        *(editor.routes() if has_editor() else ()),
         Mount("/static", StaticFiles(directory=str(static))),
     ]
 
@@ -178,7 +175,7 @@ async def answer_error(request: Request, error: Exception) -> Response:
     title = TITLES.get(response.status_code, "Something went wrong")
     if isinstance(error, (DamageError, StoreUnavailable)):
         title = "Damaged" if isinstance(error, DamageError) else "Not available"
-    page = pages.render(
+    page = render(
         request,
         "error.html",
         response.status_code,

@@ -17,21 +17,30 @@ from starlette.applications import Starlette
 from porism.compiled import load_numba
 from porism.errors import PorismError
 from porism.parallel import cores
+from porism.search.analytics.store import AnalyticsStore
 from porism.search.engine import Engine
 from porism.search.generation.endpoint import Endpoint
-from porism.web.api.slots import RUNNING
-from porism.web.operations.counters import SharedCounters
-from porism.web.operations.logs import LogFormat, log_address
-from porism.web.operations.observer import OperatedApp
-from porism.web.operations.settings import NOTHING, Operations
+from porism.web.api.write_access import WriteAccess, WriteSettings
+from porism.web.http.connections import ConnectionLimits
+from porism.web.http.logs import LogFormat, log_address
+from porism.web.http.middleware import LOOPBACK
+from porism.web.http.slots import RUNNING
+from porism.web.http.supervisor import Job
+from porism.web.http.workers import ServerSettings, Service, address_of, bind, supervise
+from porism.web.server import analytics
+from porism.web.server.analytics import Recorder
 from porism.web.server.app import DEFAULT_SITE, create_app
-from porism.web.server.connections import ConnectionLimits
-from porism.web.server.following import follow_index, open_files, switch_to_newest
-from porism.web.server.integrity import IntegrityCheck, SharedVerification, is_small
-from porism.web.server.serving import LOOPBACK, ServerSettings, Service, address_of, bind, supervise
-from porism.web.server.supervisor import Job
+from porism.web.server.metrics import SharedCounters
+from porism.web.server.observer import NOTHING, Observer, Operations, observe
+from porism.web.server.served_index import (
+    IntegrityCheck,
+    SharedVerification,
+    follow_index,
+    is_small,
+    open_files,
+    switch_to_newest,
+)
 from porism.web.site.settings import SiteSettings
-from porism.web.writing.access import WriteAccess, WriteSettings
 
 MOST_WORKERS = 4
 OPERATOR_HOST = "127.0.0.1"
@@ -118,6 +127,30 @@ def open_service(settings: Settings, shared: SharedCounters, verification: Share
     return Service(app, engine.name, is_well, operated.start, operated.observer.update, operated.stop)
 
 
+class OperatedApp:
+    """An application with what its operator switched on. The methods are called in its worker process."""
+
+    def __init__(self, app: Starlette, settings: Operations, shared: SharedCounters) -> None:
+        app.state.operations = settings
+        self.recorder: Recorder | None = None
+        if settings.analytics is not None:
+            AnalyticsStore(settings.analytics, settings.minimum_count).close()  # report a wrong file now
+            self.recorder = app.state.recorder = Recorder(settings.analytics, settings.minimum_count)
+            app.router.routes.extend(analytics.routes())
+        self.observer: Observer = observe(app, settings, shared)
+
+    def start(self, worker: int) -> None:
+        """Start in the process of a worker."""
+        self.observer.counters.claim(worker)
+        if self.recorder is not None:
+            self.recorder.start()
+
+    def stop(self) -> None:
+        """Write what is not written yet."""
+        if self.recorder is not None:
+            self.recorder.flush()
+
+
 def server_settings(site: SiteSettings) -> ServerSettings:
     """Return how the processes of a site serve."""
     limits = site.limits
@@ -131,7 +164,7 @@ def write_jobs(writing: WriteSettings | None) -> tuple[Job, ...]:
     """Return the processes beside those that serve: none, unless the server takes changes."""
     if writing is None:
         return ()
-    from porism.web.writing.processes import run_applier, run_merger
+    from porism.web.server.write_processes import run_applier, run_merger
 
     return (Job("applier", run_applier, (writing.state,)), Job("merger", run_merger, (writing.state,)))
 

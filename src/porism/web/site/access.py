@@ -7,6 +7,7 @@ name and a password of the user file, on a page (a session cookie) or by HTTP Ba
 
 from __future__ import annotations
 
+import base64
 import hmac
 import ipaddress
 import secrets
@@ -23,20 +24,19 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from porism.errors import PorismError
-from porism.lab.judging.people import TooManyGuesses, place_for_login
-from porism.web.api.errors import LOG, error_body
-from porism.web.api.parameters import announced_length, cookie_of
-from porism.web.site.readers import (
+from porism.accounts import (
     NamePassword,
     PasswordChecker,
+    TooManyGuesses,
     UserFile,
-    basic_credentials,
-    end_sessions,
     new_session,
+    place_for_login,
     session_user,
     sign,
 )
+from porism.errors import PorismError
+from porism.web.http.errors import LOG, error_body
+from porism.web.http.middleware import announced_length, cookie_of
 from porism.web.site.settings import SiteSettings
 
 # Everyone gets these: probes of the server, and the files that the login page shows.
@@ -55,7 +55,7 @@ class Reader:
     csrf: str = ""
 
 
-class Credentials(NamedTuple):
+class LoginForm(NamedTuple):
     """What a login form sends."""
 
     name: str
@@ -107,7 +107,7 @@ class AccessGate:
             return None
         users, cookie = self._users.current(), cookie_of(request.headers.raw, COOKIE)
         if name := session_user(users, cookie, time.time()):
-            return Reader(name, sign(users, "logout", cookie))
+            return Reader(name, sign(users.secret, "logout", cookie))
         given = basic_credentials(request.headers.get("authorization", ""))
         return Reader(given.name) if given and self._passwords.remembers(given) else None
 
@@ -143,7 +143,7 @@ class AccessGate:
     async def _login(self, request: Request) -> Response:
         if request.method != "POST":
             return self._form(request, "", 200)
-        given = await _credentials(request)
+        given = await _login_form(request)
         expected = cookie_of(request.headers.raw, LOGIN_COOKIE)
         if given is None or not expected or not hmac.compare_digest(expected.encode(), given.token.encode()):
             return self._form(request, "The form is out of date: try again.", 403)
@@ -180,12 +180,12 @@ class AccessGate:
         assert self._users is not None
         cookie = cookie_of(request.headers.raw, COOKIE)
         given = str((await request.form()).get("csrf", "")) if request.method == "POST" else ""
-        if not hmac.compare_digest(sign(self._users.current(), "logout", cookie).encode(), given.encode()):
+        if not hmac.compare_digest(sign(self._users.current().secret, "logout", cookie).encode(), given.encode()):
             return RedirectResponse("/", 303)
         page: Response = RedirectResponse(LOGIN, 303)
         if name := session_user(self._users.current(), cookie, time.time()):
             try:
-                await run_in_threadpool(end_sessions, self._users.path, name)
+                await run_in_threadpool(self._users.end_sessions, name)
             except PorismError as error:
                 LOG.error("sessions of %s cannot be ended: %s", name, error)
                 page = self._form(request, NOT_ENDED, 503)
@@ -204,12 +204,24 @@ def _has_token(scope: Scope) -> bool:
     )
 
 
-async def _credentials(request: Request) -> Credentials | None:
+async def _login_form(request: Request) -> LoginForm | None:
     """Read a login form; None if it is none."""
     if announced_length(request.headers.get("content-length")) > LONGEST_FORM:
         return None
     form = await request.form()
-    return Credentials(*(str(form.get(name, "")) for name in ("name", "password", "csrf")))
+    return LoginForm(*(str(form.get(name, "")) for name in ("name", "password", "csrf")))
+
+
+def basic_credentials(header: str) -> NamePassword | None:
+    """Return name and password of an Authorization header of HTTP Basic, or None."""
+    kind, _, encoded = header.partition(" ")
+    if kind.lower() != "basic":
+        return None
+    try:
+        name, colon, password = base64.b64decode(encoded.strip(), validate=True).decode("utf-8").partition(":")
+    except ValueError:
+        return None
+    return NamePassword(name, password) if colon else None
 
 
 def local_target(target: str) -> str:

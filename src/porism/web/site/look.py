@@ -1,10 +1,14 @@
-"""The look of a site as the pages need it: title, lines at the foot, logo and stylesheet, and the routes that serve
-them."""
+"""The look of a site: its colours as a stylesheet that stays readable, its title, the lines at its foot, and its
+logo."""
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import importlib.resources
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
@@ -15,10 +19,97 @@ from starlette.routing import Route
 
 from porism.errors import PorismError
 from porism.files import read_regular
-from porism.web.pages.attribution import Licence
-from porism.web.pages.images import HEADERS
-from porism.web.site.settings import SiteSettings
-from porism.web.site.theme import stylesheet
+from porism.web.http.middleware import PICTURE_HEADERS
+from porism.web.site.settings import Colours, Licence, SiteSettings
+from porism.web.site.values import AA, Colour, contrast, parse_colour
+
+# The colours of a theme, and the CSS variables that they set.
+VARIABLES = {
+    "accent": "--accent",
+    "background": "--paper",
+    "surface": "--sheet",
+    "text": "--ink",
+    "muted": "--soft",
+    "border": "--line",
+    "highlight": "--highlight",
+}
+# Text on these colours is light or dark, whichever can be read.
+INKS = {"accent": "--accent-ink", "highlight": "--highlight-ink"}
+DARK_INK, LIGHT_INK = "#10151c", "#ffffff"
+# Text and what is behind it.
+PAIRS = (
+    ("text", "background"),
+    ("text", "surface"),
+    ("muted", "background"),
+    ("muted", "surface"),
+    ("accent", "background"),
+    ("accent", "surface"),
+)
+WASH = "--wash: color-mix(in srgb, var(--accent) 9%, var(--sheet));"
+SECTIONS = {"theme": "light", "dark": "dark"}  # sections of the settings, and what `prefers-color-scheme` calls them
+
+
+@dataclass(frozen=True, slots=True)
+class FaintText:
+    """Two colours of a section with too little contrast, and its ratio."""
+
+    section: str
+    text: str
+    behind: str
+    ratio: float
+
+
+def ink_on(colour: str) -> str:
+    """Return the colour of text that can be read on a colour."""
+    behind = parse_colour(colour)
+    assert behind is not None
+    inks = (LIGHT_INK, DARK_INK)
+    return max(inks, key=lambda ink: contrast(behind, parse_colour(ink) or behind))
+
+
+def stylesheet(site: SiteSettings) -> str:
+    """Return the stylesheet of the colours that the owner chose; empty without any."""
+    rules = ((scheme, _declarations(getattr(site, section))) for section, scheme in SECTIONS.items())
+    return "".join(
+        f"@media (prefers-color-scheme: {scheme}) {{ :root {{ {text} }} }}\n" for scheme, text in rules if text
+    )
+
+
+def _declarations(colours: Colours) -> str:
+    chosen = {name: value for name, value in asdict(colours).items() if value}
+    found = [f"{VARIABLES[name]}: {value};" for name, value in chosen.items()]
+    found += [f"{ink}: {ink_on(chosen[name])};" for name, ink in INKS.items() if name in chosen]
+    return " ".join([*found, WASH] if "accent" in chosen or "surface" in chosen else found)
+
+
+@cache
+def default_colours() -> dict[str, dict[str, str]]:
+    """Return the colours of the pages' own stylesheet by section."""
+    text = (importlib.resources.files("porism.web") / "static" / "porism.css").read_text("utf-8")
+    light, dark = re.findall(r":root \{(.*?)\}", text, re.DOTALL)[:2]
+    return {
+        section: dict(re.findall(r"(--[a-z-]+): (#[0-9a-f]+);", part))
+        for section, part in (("theme", light), ("dark", dark))
+    }
+
+
+def faint_texts(site: SiteSettings) -> Iterator[FaintText]:
+    """Yield pairs of text and background that the owner's colours make hard to read (contrast below AA)."""
+    for section in SECTIONS:
+        chosen = {name: value for name, value in asdict(getattr(site, section)).items() if value}
+        shown = {name: chosen.get(name) or default_colours()[section][variable] for name, variable in VARIABLES.items()}
+        for text, behind in PAIRS:
+            if text in chosen or behind in chosen:
+                ratio = contrast(_colour(shown[text]), _colour(shown[behind]))
+                if ratio < AA:
+                    yield FaintText(section, text, behind, ratio)
+
+
+def _colour(text: str) -> Colour:
+    found = parse_colour(text)
+    assert found is not None
+    return found
+
 
 LARGEST_LOGO = 200_000
 KINDS = {"png": "image/png", "webp": "image/webp", "svg": "image/svg+xml"}
@@ -85,7 +176,7 @@ def look_of(site: SiteSettings) -> SiteLook:
 async def theme(request: Request) -> Response:
     """Return the colours of the site as a stylesheet."""
     look: SiteLook = request.app.state.look
-    headers = {"cache-control": HEADERS["cache-control"]}
+    headers = {"cache-control": PICTURE_HEADERS["cache-control"]}
     return Response(look.stylesheet, media_type="text/css", headers=headers)
 
 
@@ -94,7 +185,7 @@ async def logo(request: Request) -> Response:
     picture = request.app.state.look.logo
     if picture is None or not picture.address.startswith(f"{request.url.path}?"):
         raise HTTPException(404)
-    return Response(picture.content, media_type=picture.media_type, headers=HEADERS)
+    return Response(picture.content, media_type=picture.media_type, headers=PICTURE_HEADERS)
 
 
 def routes() -> list[Route]:

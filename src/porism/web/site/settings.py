@@ -41,6 +41,14 @@ class Identity:
 
 
 @dataclass(frozen=True, slots=True)
+class Licence:
+    """A licence: its name, and the address of its text."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True, slots=True)
 class Posts:
     """Where the posts come from, and what readers may do with them."""
 

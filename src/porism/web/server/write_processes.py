@@ -17,14 +17,14 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
+from porism.integrity import FileWatch
 from porism.search.engine import Engine
 from porism.store import open_content, open_store
 from porism.store.changes.applying import PASSING, LogApplier
 from porism.store.maintenance import build_index
 from porism.store.protocols import Store
 from porism.store.state import State
-from porism.web.server.integrity import FileWatch
-from porism.web.server.supervisor import BEAT_SECONDS, Beats
+from porism.web.http.supervisor import BEAT_SECONDS, Beats
 
 NOTE = "# The square root of {number}\n\nWhy is $\\sqrt{{{number}}}+x^2=y^{number}$ irrational? See $a^2+b^2=c^2$.\n"
 QUERY = "square root $\\sqrt{2}+x^2$"
@@ -115,7 +115,7 @@ class _Watch:
     its own."""
 
     def __init__(self, store: Store) -> None:
-        self._store, self._files, self._generation = store, FileWatch(store), -1
+        self._store, self._files, self._generation = store, FileWatch(store.files), -1
 
     def check(self) -> None:
         """Raise the first damage that is found, also in files of a newer commit."""

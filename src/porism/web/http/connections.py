@@ -22,8 +22,7 @@ import h11
 from h11._receivebuffer import ReceiveBuffer
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from porism.web.api.parameters import MOST_HEADER_BYTES, MOST_HEADERS
-from porism.web.server.middleware import SECURITY_HEADERS
+from porism.web.http.middleware import MOST_HEADER_BYTES, MOST_HEADERS, SECURITY_HEADERS
 
 Phase = Literal["headers", "body", "answer", "idle", "closing"]
 WAITING_PHASES: tuple[Phase, ...] = ("idle", "headers")  # in which a connection may be closed for another one

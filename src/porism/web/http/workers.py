@@ -16,11 +16,10 @@ from starlette.applications import Starlette
 
 from porism.doctor.environment import interpreter
 from porism.errors import PorismError
-from porism.web.api.parameters import MOST_HEADER_BYTES
-from porism.web.operations.logs import LOG, LogFormat, configure_logging
-from porism.web.server.connections import ConnectionLimits, allow_files, check_connections, protocol_with
-from porism.web.server.middleware import MAX_TARGET
-from porism.web.server.supervisor import FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
+from porism.web.http.connections import ConnectionLimits, allow_files, check_connections, protocol_with
+from porism.web.http.logs import LOG, LogFormat, configure_logging
+from porism.web.http.middleware import MAX_TARGET, MOST_HEADER_BYTES
+from porism.web.http.supervisor import FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
 
 YIELD_SECONDS = 0.005  # for which a connection is left to a process that has fewer
 RETRY_SECONDS = 0.5  # after an error of the system, as too many open files
@@ -284,6 +283,3 @@ def supervise(
     )
     if supervisor.run() == signal.SIGINT:
         raise KeyboardInterrupt
-
-
-LOOPBACK = ("localhost", "127.0.0.1", "[::1]")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import logging
 import re
+import sys
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import Headers, MutableHeaders
@@ -14,11 +15,11 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from porism.web.api.errors import error_body
-from porism.web.api.parameters import announced_length, headers_fit
-from porism.web.operations.logs import REQUEST_ID, log_request
+from porism.web.http.errors import error_body
+from porism.web.http.logs import REQUEST_ID, log_request
 
 LOG = logging.getLogger("porism.web")
+LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 MAX_BODY = 256 * 1024
 # What is too large, and what to do, by the status of the response.
 TOO_LARGE = {
@@ -44,6 +45,53 @@ SECURITY_HEADERS = {
 # The same for a site whose operator allows pictures of other machines.
 REMOTE_IMAGES = {
     "content-security-policy": CONTENT_POLICY.replace("img-src 'self' data:", "img-src 'self' data: https:")
+}
+
+
+MOST_HEADERS = 100
+MOST_HEADER_BYTES = 64 * 1024  # of the names and values of all headers together
+LONGEST_HEADER = 16 * 1024
+# Headers that libraries take apart piece by piece. Nobody needs a long one.
+LONGEST = {b"content-type": 1024, b"range": 1024}
+LONGEST_COOKIE = 4096
+_LENGTH = re.compile("[0-9]{1,18}")
+HeaderPairs = Iterable[tuple[bytes, bytes]]
+
+
+def headers_fit(headers: HeaderPairs) -> bool:
+    """Return whether the headers of a request are within the limits: each of them, their number, and all together."""
+    number = total = 0
+    for name, value in headers:
+        number, total = number + 1, total + len(name) + len(value)
+        if number > MOST_HEADERS or len(name) + len(value) > LONGEST.get(name, LONGEST_HEADER):
+            return False
+    return total <= MOST_HEADER_BYTES
+
+
+def announced_length(header: str | None) -> int:
+    """Return the number of bytes that Content-Length announces, 0 without one. What is no length is longer than any
+    limit."""
+    if header is None:
+        return 0
+    return int(header) if _LENGTH.fullmatch(header) else sys.maxsize
+
+
+def cookie_of(headers: HeaderPairs, name: str) -> str:
+    """Return the value of a cookie, the last of this name, or "". Quotes are part of a value: ours have none."""
+    wanted, found = name.encode("ascii"), b""
+    for header, value in headers:
+        if header == b"cookie":
+            for pair in value.split(b";"):
+                given, _, content = pair.partition(b"=")
+                if given.strip() == wanted:
+                    found = content.strip()
+    return found.decode("latin-1") if len(found) <= LONGEST_COOKIE else ""
+
+
+# A picture that is opened by itself runs nothing and loads nothing; an SVG may have styles.
+PICTURE_HEADERS = {
+    "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox",
+    "cache-control": "public, max-age=31536000, immutable",
 }
 
 

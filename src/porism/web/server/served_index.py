@@ -1,5 +1,4 @@
-"""Never serve damaged files: verify an index in the background, report the result, and refuse requests once damage is
-found."""
+"""The served index: verified in the background, refused once damage is found, and replaced by its newest commit."""
 
 from __future__ import annotations
 
@@ -10,18 +9,21 @@ import os
 import sys
 import tempfile
 import threading
+import time
 from dataclasses import astuple
 from pathlib import Path
-from typing import NamedTuple
 
+from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from porism.integrity import Damage, DamageError, StoredFile, damaged_files, raise_first
+from porism.errors import PorismError, StoreUnavailable
+from porism.integrity import Damage, DamageError, FileWatch
+from porism.search.engine import Engine
 from porism.store import open_store
-from porism.store.protocols import Store
+from porism.web.api.write_access import WriteAccess
 
 LOG = logging.getLogger("porism.web")
 # An index of at most this size is verified before it is served, which takes less than a second; a larger one while it
@@ -112,59 +114,6 @@ class IntegrityCheck:
         return "damaged" if self.damages else "verified" if self.verified else "checking"
 
 
-class FileWatch:
-    """Notices files of a served index that another program truncates or writes: complete files never change.
-
-    Sizes and times are compared at each look. A file that looks changed is read, and compared with its checksum. A file
-    that was removed or replaced is no damage: this process has opened the one before.
-    """
-
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._states: dict[StoredFile, _State | None] = {}
-        self._damages: dict[StoredFile, Damage] = {}
-
-    def restart(self) -> None:
-        """Watch the files of the newest commit. What is known of those that an earlier one had stays; the others are as
-        they should be now."""
-        files = self._store.files()
-        self._states = {file: self._states.get(file) or _state(file) for file in files}
-        self._damages = {file: damage for file, damage in self._damages.items() if file in self._states}
-
-    def damages(self) -> tuple[Damage, ...]:
-        """Look at the files; return what is damaged now. A file that is again as it was written is well."""
-        for file, before in self._states.items():
-            now = _state(file)
-            if before is None or now is None or now.inode != before.inode or now == before:
-                continue
-            self._states[file] = now
-            self._damages.pop(file, None)
-            if damage := next(damaged_files(file.folder, {file.name: file.expected}, file.fix), None):
-                LOG.error("not served any more: %s", damage)
-                self._damages[file] = damage
-        return tuple(self._damages.values())
-
-    def check(self) -> None:
-        """Look at the files; a damaged one is an error."""
-        raise_first(self.damages())
-
-
-class _State(NamedTuple):
-    """What tells without reading a file whether it has changed."""
-
-    inode: int
-    size: int
-    written: int
-
-
-def _state(file: StoredFile) -> _State | None:
-    try:
-        found = os.stat(file.folder / file.name)
-    except OSError:
-        return None
-    return _State(found.st_ino, found.st_size, found.st_mtime_ns)
-
-
 def is_small(index: str | Path) -> bool:
     """Return whether an index and its collection are verified before they are served."""
     return sum(file.expected.size for file in open_store(index).files()) <= SMALL_BYTES
@@ -201,3 +150,59 @@ async def health(request: Request) -> JSONResponse:
 def routes() -> list[Route]:
     """Return the routes of health and readiness."""
     return [Route("/ready", ready, methods=["GET"]), Route("/health", health, methods=["GET"])]
+
+
+SETTLE_LOOKS = 20  # after which all nodes of a cluster know of a change
+FOLLOW_SECONDS = 0.25  # between two looks for a newer commit of the index, and at the sizes and times of its files
+
+
+def open_files(engine: Engine) -> None:
+    """Open the files and compile the loops that most requests need: words, formulas, and the highlights of a page."""
+    engine.search("square root $\\sqrt{x}$", k=1)
+    engine.search("proof of $a^2+b^2=c^2$", k=10)
+    engine.formulas("a^2+b^2", k=3)
+
+
+def follow_index(app: Starlette) -> None:
+    """Look after the index for as long as it is served."""
+    seen, looks = None, 0
+    store = app.state.engine.store
+    watch = FileWatch(store.files)
+    while True:
+        time.sleep(FOLLOW_SECONDS)
+        try:
+            version = store.version()
+            if seen != version:
+                looks += 1
+                # A node of a cluster may know of a change that the next one does not know of yet.
+                if switch_to_newest(app) or looks > SETTLE_LOOKS:
+                    seen, looks = version, 0
+                watch.restart()
+            app.state.integrity.is_away = False
+        except StoreUnavailable as error:
+            if not app.state.integrity.is_away:
+                logging.error("not ready: %s", " ".join(str(error).split()))
+            app.state.integrity.is_away = True
+        except (PorismError, OSError) as error:
+            logging.warning("a newer commit of the index cannot be opened: %s", error)
+        app.state.integrity.changed = watch.damages()
+
+
+def switch_to_newest(app: Starlette) -> bool:
+    """Serve the newest commit of the index from now on, and report its position in the change log. Return whether it is
+    another one.
+
+    Requests that are under way finish on the engine they have. The last of them frees it: an engine has no cycles of
+    references, so that its files are closed at once, without the garbage collector.
+    """
+    writing: WriteAccess | None = app.state.writing
+    position = writing.position() if writing else None  # before the refresh, which may find a newer commit
+    fresh = app.state.engine.refresh()
+    is_new = fresh is not app.state.engine
+    if is_new:
+        open_files(fresh)
+        app.state.engine, app.state.cache = fresh, app.state.cache.cleared()
+        logging.info("the index has changed: a newer commit is served")
+    if writing and position:
+        writing.served.set(position.sequence)
+    return is_new

@@ -13,14 +13,14 @@ from pathlib import Path
 
 from starlette.requests import Request
 
+from porism.accounts import AccessToken, TokenFile
 from porism.errors import PorismError
 from porism.store import open_store
 from porism.store.changes.change_log import ChangeLog, open_log
 from porism.store.protocols import LogPosition
 from porism.store.state import State
-from porism.web.api.errors import LOG, BadRequest
-from porism.web.api.slots import busy
-from porism.web.writing.tokens import Token, TokenFile
+from porism.web.http.errors import LOG, BadRequest
+from porism.web.http.slots import busy
 
 SLOTS = 1024
 SLOT = struct.Struct("<qq")  # process, sequence
@@ -118,7 +118,7 @@ class WriteAccess:
         found = self.store.status().log_position
         return found if found.log == self._log else LogPosition(self._log, 0)
 
-    def authorise(self, request: Request, scopes: Iterable[str]) -> Token:
+    def authorise(self, request: Request, scopes: Iterable[str]) -> AccessToken:
         """Return the token of a request, which must have these scopes; else answer 401 or 403."""
         kind, _, text = request.headers.get("authorization", "").partition(" ")
         try:
@@ -137,7 +137,7 @@ class WriteAccess:
         return token
 
 
-def check_scopes(token: Token, scopes: Iterable[str]) -> None:
+def check_scopes(token: AccessToken, scopes: Iterable[str]) -> None:
     """Answer 403 if a token lacks a scope."""
     if missing := [scope for scope in scopes if scope not in token.scopes]:
         fix = f"use a token with the scope {missing[0]}: porism site tokens create INDEX --scope {missing[0]}"

@@ -16,18 +16,17 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
+from porism.accounts import AccessToken
 from porism.corpus.sources.raw import FAULTS
 from porism.corpus.update.changes import LINE, Changes, checked_records, parse_line
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError, StoreUnavailable
 from porism.store.changes.change_log import LogFullError, LogWriteError
-from porism.web.api.errors import BadRequest
-from porism.web.api.parameters import Parameter, parse_parameters
-from porism.web.api.schema import encode
-from porism.web.api.slots import Busy, busy
-from porism.web.writing import calls
-from porism.web.writing.access import READ_ONLY, WriteAccess
-from porism.web.writing.tokens import Token
+from porism.web.api.write_access import READ_ONLY, WriteAccess
+from porism.web.http.errors import BadRequest
+from porism.web.http.parameters import Parameter, parse_parameters
+from porism.web.http.schema import encode
+from porism.web.http.slots import Busy, busy
 
 T = TypeVar("T")
 MOST_BULK = 16 << 20  # bytes of a request with many changes
@@ -79,7 +78,7 @@ class MergeRequested:
     segments: int
 
 
-async def put_post(request: Request, access: WriteAccess, token: Token, id: int, wait: int) -> Accepted:
+async def put_post(request: Request, access: WriteAccess, token: AccessToken, id: int, wait: int) -> Accepted:
     """Add a post, or replace the one with this id."""
     body = await request.body()
     try:
@@ -91,12 +90,12 @@ async def put_post(request: Request, access: WriteAccess, token: Token, id: int,
     return await accept(request, access, json.dumps({**record, "id": id}).encode(), wait)
 
 
-async def delete_post(request: Request, access: WriteAccess, token: Token, id: int, wait: int) -> Accepted:
+async def delete_post(request: Request, access: WriteAccess, token: AccessToken, id: int, wait: int) -> Accepted:
     """Delete a post: an answer, or a question with its answers. A post that is not there is no error."""
     return await accept(request, access, json.dumps({"delete": id}).encode(), wait)
 
 
-async def change_posts(request: Request, access: WriteAccess, token: Token, wait: int) -> Accepted:
+async def change_posts(request: Request, access: WriteAccess, token: AccessToken, wait: int) -> Accepted:
     """Make many changes at once, given as JSON Lines. All are applied together, or none if a line is wrong."""
     with access.bulk():
         body = await request.body()
@@ -107,13 +106,13 @@ async def change_posts(request: Request, access: WriteAccess, token: Token, wait
     return await searchable(access, stored, wait)
 
 
-async def request_merge(request: Request, access: WriteAccess, token: Token) -> MergeRequested:
+async def request_merge(request: Request, access: WriteAccess, token: AccessToken) -> MergeRequested:
     """Merge all segments of the index in the background, and learn vectors, concepts and spelling anew."""
     access.state.merge_request.touch(0o600)
     return MergeRequested(access.store.status().parts)
 
 
-async def log_status(request: Request, access: WriteAccess, token: Token) -> LogStatus:
+async def log_status(request: Request, access: WriteAccess, token: AccessToken) -> LogStatus:
     """Report which changes are accepted, applied and searchable. Needs a token of any scope."""
     return await in_slot(request, lambda: _status(access))
 
@@ -244,14 +243,14 @@ class WriteCall:
 
 
 CALLS = (
-    WriteCall("PUT", "/v1/posts/{id}", calls.put_post, calls.Accepted, ("write",), (PATH_ID, WAIT), "application/json"),
-    WriteCall("DELETE", "/v1/posts/{id}", calls.delete_post, calls.Accepted, ("delete",), (PATH_ID, WAIT)),
-    WriteCall("POST", "/v1/posts", calls.change_posts, calls.Accepted, (), (WAIT,), "application/x-ndjson"),
-    WriteCall("POST", "/v1/merge", calls.request_merge, calls.MergeRequested, ("merge",)),
-    WriteCall("GET", "/v1/log", calls.log_status, calls.LogStatus),
+    WriteCall("PUT", "/v1/posts/{id}", put_post, Accepted, ("write",), (PATH_ID, WAIT), "application/json"),
+    WriteCall("DELETE", "/v1/posts/{id}", delete_post, Accepted, ("delete",), (PATH_ID, WAIT)),
+    WriteCall("POST", "/v1/posts", change_posts, Accepted, (), (WAIT,), "application/x-ndjson"),
+    WriteCall("POST", "/v1/merge", request_merge, MergeRequested, ("merge",)),
+    WriteCall("GET", "/v1/log", log_status, LogStatus),
 )
 # Bodies that may be larger than those of other requests, by path.
-UPLOADS = {"/v1/posts": calls.MOST_BULK}
+UPLOADS = {"/v1/posts": MOST_BULK}
 DONE, LATER = 200, 202
 
 
@@ -273,5 +272,5 @@ def handler(call: WriteCall) -> Callable[[Request], Any]:
 
 
 def routes() -> list[Route]:
-    """Return the routes of all calls."""
+    """Return the routes of all"""
     return [Route(call.path, handler(call), methods=[call.method]) for call in CALLS]

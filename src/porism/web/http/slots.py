@@ -1,9 +1,8 @@
-"""Slots for queries: a fixed number of threads computes them, a bounded number waits, and one more is refused."""
+"""Slots for computations: a fixed number of threads computes them, a bounded number waits, and one more is refused."""
 
 from __future__ import annotations
 
 import asyncio
-import functools
 import math
 import threading
 import time
@@ -11,12 +10,8 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from starlette.requests import Request
-
 from porism.deadline import TimeLimitExceeded, passed, time_limit
-from porism.errors import StoreUnavailable
-from porism.web.api import views
-from porism.web.api.errors import BadRequest
+from porism.web.http.errors import BadRequest
 
 RUNNING = 8  # queries that one process computes at the same time
 SHORT_RUNNING = 2  # of them that are short: more threads would only take turns, which costs processor time
@@ -152,40 +147,7 @@ class QuerySlots:
                 del self._turns[thread]
 
 
-# Views whose results are cached: they take time and are often repeated (a second page, the back button, popular
-# queries).
-CACHED_VIEWS = frozenset((views.search, views.formulas))
-# Views that only read what is in memory. They need no slot, so that a busy server still reports that it works.
-IMMEDIATE_VIEWS = frozenset((views.health,))
 RETRY_SECONDS = 2  # after which a client may try again when the server is busy
-
-
-async def run_view(request: Request, view: Callable[..., Any], values: dict[str, Any]) -> Any:
-    """Return a view's result, from the cache or computed in a slot.
-
-    The computation ends soon after the time limit, because it checks the limit itself. Its slot is free when it has
-    ended.
-    """
-    state = request.app.state
-    cache = state.cache  # before the engine: a new commit of the index brings a new engine, then a new cache
-    work = functools.partial(view, state.engine, **values)
-    if view in IMMEDIATE_VIEWS:
-        return work()
-    key = cache.key(view, values) if view in CACHED_VIEWS else None
-    if key is not None and (cached := cache.get(key)) is not None:
-        return cached
-    try:
-        result = await state.slots.run(work, state.seconds)
-    except Busy:
-        raise busy() from None
-    except StoreUnavailable:
-        raise
-    except TimeLimitExceeded as error:
-        message = f"the query took longer than {state.seconds:g} seconds"
-        raise BadRequest(message, fix=error.fix, status=503) from None
-    if key is not None and result.complete:
-        cache.put(key, result.value)
-    return result.value
 
 
 def busy() -> BadRequest:

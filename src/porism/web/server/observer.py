@@ -4,31 +4,80 @@ current."""
 from __future__ import annotations
 
 import contextlib
+import ipaddress
 import logging
 import sqlite3
 import time
+from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import parse_qs
 
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.errors import PorismError
-from porism.search.analytics.store import AnalyticsStore
 from porism.search.engine import Engine
 from porism.store.protocols import StoreStatus
-from porism.web.operations.counters import OTHER, Counters, SharedCounters
-from porism.web.operations.exposition import CONTENT_TYPE, check_operator, exposition
-from porism.web.operations.logs import printable
-from porism.web.operations.recorder import Recorder
-from porism.web.operations.settings import Operations
-from porism.web.pages import analytics
+from porism.web.http.logs import printable
+from porism.web.http.middleware import LOOPBACK
+from porism.web.server.metrics import CONTENT_TYPE, OTHER, Counters, SharedCounters, exposition
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """What is measured and recorded. Nothing is on by default.
+
+    `slow_ms` is the time from which a query is logged as slow, with its text only if `slow_text` is set. `analytics` is
+    the file that records searches. Pages for the operator answer on a port of their own, which only this machine
+    reaches: `port`, 0 for a free one, None for the one after that of the site. With `open_pages`, they answer on the
+    port of the site, to everyone.
+    """
+
+    metrics: bool = False
+    slow_ms: float | None = None
+    slow_text: bool = False
+    analytics: Path | None = None
+    minimum_count: int = 5
+    open_pages: bool = False
+    port: int | None = None
+
+    @property
+    def has_own_port(self) -> bool:
+        """Return whether there are pages for the operator alone."""
+        return (self.metrics or self.analytics is not None) and not self.open_pages
+
+
+NOTHING = Operations()
+
 
 LOG = logging.getLogger("porism.web")
 NO_ANSWER = 499  # the client left before anything was sent
 MOST_TEXT = 300  # characters of a query in the log of slow queries
+
+
+NAMES = {name.strip("[]") for name in LOOPBACK}
+
+
+def check_operator(request: Request, settings: Operations) -> None:
+    """Refuse a request that is not the operator's, as if there were no such page."""
+    if not settings.open_pages and not (settings.port and is_local(request, settings.port)):
+        raise HTTPException(404)
+
+
+def is_local(request: Request, port: int) -> bool:
+    """Return whether a request comes from this machine, under a name of this machine, to this port."""
+    server = request.scope.get("server")
+    if request.client is None or server is None or server[1] != port:
+        return False
+    try:
+        address = ipaddress.ip_address(request.client.host)
+    except ValueError:
+        return False
+    return address.is_loopback and request.url.hostname in NAMES
 
 
 class Observer:
@@ -152,27 +201,3 @@ def observe(app: Starlette, settings: Operations, shared: SharedCounters) -> Obs
     observer = Observer(app, settings, shared)
     app.add_middleware(ObserverMiddleware, observer=observer)
     return observer
-
-
-class OperatedApp:
-    """An application with what its operator switched on. The methods are called in its worker process."""
-
-    def __init__(self, app: Starlette, settings: Operations, shared: SharedCounters) -> None:
-        app.state.operations = settings
-        self.recorder: Recorder | None = None
-        if settings.analytics is not None:
-            AnalyticsStore(settings.analytics, settings.minimum_count).close()  # report a wrong file now
-            self.recorder = app.state.recorder = Recorder(settings.analytics, settings.minimum_count)
-            app.router.routes.extend(analytics.routes())
-        self.observer: Observer = observe(app, settings, shared)
-
-    def start(self, worker: int) -> None:
-        """Start in the process of a worker."""
-        self.observer.counters.claim(worker)
-        if self.recorder is not None:
-            self.recorder.start()
-
-    def stop(self) -> None:
-        """Write what is not written yet."""
-        if self.recorder is not None:
-            self.recorder.flush()

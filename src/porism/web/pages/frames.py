@@ -1,8 +1,8 @@
-"""Has this been asked before? The nearest existing questions while a person writes one: a page, and a frame for other
-sites.
+"""Small pages for frames: has this been asked before, and the visual formula editor. Each has a content policy of its
+own.
 
-`static/widget.js` puts the frame into a page of another site. The frame runs no script. Which sites may embed it is an
-option of the server, the same that opens the API to them.
+`static/widget.js` puts the first into a page of another site, which the server must allow with the option that opens
+the API to it. It runs no script. MathLive, in the second, sets inline styles, which the other pages forbid.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from porism.web.api import views
-from porism.web.api.parameters import Parameter, parse_parameters
-from porism.web.api.slots import run_view
-from porism.web.pages.routes import render
-from porism.web.server.middleware import CONTENT_POLICY
-from porism.web.site.theme import VARIABLES
+from porism.web.api.results import run_view
+from porism.web.http.middleware import CONTENT_POLICY
+from porism.web.http.parameters import Parameter, parse_parameters
+from porism.web.pages.page import render
+from porism.web.site.look import VARIABLES
 
 ASKED = tuple(parameter for parameter in views.ASKED if parameter.name != "k")
 SHOWN = 5
@@ -61,6 +61,20 @@ async def theme(request: Request) -> Response:
     return Response(f":root {{ {rules} }}\n", media_type="text/css")
 
 
-def routes() -> list[Route]:
-    """Return the routes of the box."""
-    return [Route("/ask-box", ask_box), Route("/ask-box/frame", frame), Route("/ask-box/theme.css", theme)]
+EDITOR_POLICY = CONTENT_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
+    "frame-ancestors 'none'", "frame-ancestors 'self'"
+)
+
+
+async def editor(request: Request) -> Response:
+    """Return the page inside the frame."""
+    response = render(request, "editor.html")
+    response.headers["content-security-policy"] = EDITOR_POLICY
+    response.headers["x-frame-options"] = "SAMEORIGIN"
+    return response
+
+
+def routes(has_editor: bool) -> list[Route]:
+    """Return the routes of the box, and of the editor where it is installed."""
+    box = [Route("/ask-box", ask_box), Route("/ask-box/frame", frame), Route("/ask-box/theme.css", theme)]
+    return [*box, Route("/editor", editor)] if has_editor else box

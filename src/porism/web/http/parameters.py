@@ -1,15 +1,13 @@
-"""What a request brings: parameters, by a table that checks them and describes itself in the OpenAPI document, and
-headers within their limits."""
+"""Parameters of requests, by a table that checks them and describes itself in the OpenAPI document."""
 
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from porism.web.api.errors import BadRequest
+from porism.web.http.errors import BadRequest
 
 MAX_TEXT = 20_000
 NUMBER = re.compile(r"-?[0-9]{1,30}")  # not what int() takes as well: 5_0, +5, digits of other scripts
@@ -94,44 +92,3 @@ def parse_parameters(table: tuple[Parameter, ...], given: Mapping[str, str]) -> 
         names = ", ".join(parameter.name for parameter in table)
         raise BadRequest(f"there is no parameter {unknown[0][:40]!r}", where=unknown[0][:40], fix=f"use {names}")
     return {parameter.name: parameter.parse(given.get(parameter.name)) for parameter in table}
-
-
-MOST_HEADERS = 100
-MOST_HEADER_BYTES = 64 * 1024  # of the names and values of all headers together
-LONGEST_HEADER = 16 * 1024
-# Headers that libraries take apart piece by piece. Nobody needs a long one.
-LONGEST = {b"content-type": 1024, b"range": 1024}
-LONGEST_COOKIE = 4096
-_LENGTH = re.compile("[0-9]{1,18}")
-
-Headers = Iterable[tuple[bytes, bytes]]
-
-
-def headers_fit(headers: Headers) -> bool:
-    """Return whether the headers of a request are within the limits: each of them, their number, and all together."""
-    number = total = 0
-    for name, value in headers:
-        number, total = number + 1, total + len(name) + len(value)
-        if number > MOST_HEADERS or len(name) + len(value) > LONGEST.get(name, LONGEST_HEADER):
-            return False
-    return total <= MOST_HEADER_BYTES
-
-
-def announced_length(header: str | None) -> int:
-    """Return the number of bytes that Content-Length announces, 0 without one. What is no length is longer than any
-    limit."""
-    if header is None:
-        return 0
-    return int(header) if _LENGTH.fullmatch(header) else sys.maxsize
-
-
-def cookie_of(headers: Headers, name: str) -> str:
-    """Return the value of a cookie, the last of this name, or "". Quotes are part of a value: ours have none."""
-    wanted, found = name.encode("ascii"), b""
-    for header, value in headers:
-        if header == b"cookie":
-            for pair in value.split(b";"):
-                given, _, content = pair.partition(b"=")
-                if given.strip() == wanted:
-                    found = content.strip()
-    return found.decode("latin-1") if len(found) <= LONGEST_COOKIE else ""

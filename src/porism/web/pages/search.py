@@ -1,64 +1,38 @@
-"""The search pages. They show the records of `web/api/views.py` and work without scripts."""
+"""The search pages: the start page, results, reasons and generated answers.
+
+They show the records of `web/api/views.py` and work without scripts. Answers are generated a few at a time, outside the
+slots of queries, since a language model takes longer than a search.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import Any, NamedTuple
-from urllib.parse import quote_plus, urlencode
+from contextlib import contextmanager
+from threading import BoundedSemaphore
+from typing import Any
 
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from porism.errors import PorismError
 from porism.search.analytics.store import Search, ShownHit
 from porism.search.display.results import Extract
 from porism.search.formulas.searcher import DEPTH
 from porism.search.generation.endpoint import Endpoint
-from porism.search.generation.generate import AnswerBasis, Writing
+from porism.search.generation.generate import AnswerBasis, Writing, generate_answer, stream_answer, without_answer
 from porism.web.api import views
-from porism.web.api.parameters import Parameter, parse_parameters
-from porism.web.api.slots import run_view
-from porism.web.pages.generation import answer_basis, whole_answer
+from porism.web.api.results import run_view
+from porism.web.http.parameters import Parameter, parse_parameters
+from porism.web.pages.page import FILTERS, POST_TABS, SEARCH, TABS, SearchState, encoded, render
 from porism.web.site.settings import Pages
 
-TABS = {"answers": "Answers", "questions": "Questions", "formulas": "Formulas", "ask": "Ask"}
-POST_TABS = ("answers", "questions")  # whose hits are posts
-TAB = Parameter("tab", "what to search", default="answers", choices=tuple(TABS))
-OFFSET = Parameter("offset", "number of hits to skip", int, 0, low=0, high=990)
-FILTERS = tuple(parameter for parameter in views.FILTERS if parameter.name != "kind")
-TEXT = Parameter("q", "text and formulas", default="")
-WHOLE = Parameter("whole", "wait for the whole generated answer", bool, False)
-SEARCH = (TEXT, TAB, OFFSET, views.MODE, views.SORT, views.EXPAND, *FILTERS, *views.READING, WHOLE)
-POST_ID = Parameter("id", "the id of a post", int, required=True, high=2**53)
 PER_PAGE = 10
+POST_ID = Parameter("id", "the id of a post", int, required=True, high=2**53)
 
 
-class PaletteKey(NamedTuple):
-    """A key of the formula palette: its label, the LaTeX it inserts ({} is where typing continues), and its name."""
-
-    label: str
-    latex: str
-    name: str
-
-
-PALETTE = (
-    PaletteKey("x²", "{}^2", "square"),
-    PaletteKey("√", "\\sqrt{}", "square root"),
-    PaletteKey("a⁄b", "\\frac{}{}", "fraction"),
-    PaletteKey("∑", "\\sum_{k=1}^{n} ", "sum"),
-    PaletteKey("∫", "\\int_{0}^{1} ", "integral"),
-    PaletteKey("lim", "\\lim_{x \\to 0} ", "limit"),
-    PaletteKey("(n k)", "\\binom{n}{k}", "binomial"),
-    PaletteKey("≤", "\\le ", "less or equal"),
-    PaletteKey("≡", "\\equiv ", "congruent"),
-    PaletteKey("∞", "\\infty", "infinity"),
-    PaletteKey("π", "\\pi", "pi"),
-    PaletteKey("ℝ", "\\mathbb{R}", "real numbers"),
-    PaletteKey("?x", "?x", "wildcard"),
-)
 # How a formula matches the query, in words, by canonical level.
 LEVELS = {
     "written": "as written",
@@ -84,77 +58,56 @@ EXAMPLES = (
 )
 
 
-@lru_cache(2_000)
-def _quoted(text: str, safe: str, encoding: str | None, errors: str | None) -> str:
-    return quote_plus(text, safe, encoding, errors)
+GENERATED_AT_ONCE = 8  # answers that one process has a language model write at the same time
 
 
-def encoded(values: Mapping[str, Any]) -> str:
-    """Return parameters as the query of an address. A page has fifty addresses with the same query, which is quoted
-    once."""
-    return urlencode(values, errors="replace", quote_via=_quoted)
+class Generations:
+    """Writes answers with a language model, a limited number at the same time; one more gets the best passage."""
+
+    def __init__(self, most: int = GENERATED_AT_ONCE) -> None:
+        self._free = BoundedSemaphore(most)
+
+    def whole(self, endpoint: Endpoint, basis: AnswerBasis) -> Extract:
+        """Return a whole answer."""
+        with self._slot() as free:
+            return generate_answer(endpoint, basis) if free else without_answer(basis, busy())
+
+    def stream(self, endpoint: Endpoint, basis: AnswerBasis) -> Iterator[Writing | Extract]:
+        """Yield an answer while it is written, and the whole at last."""
+        with self._slot() as free:
+            if free:
+                yield from stream_answer(endpoint, basis)
+            else:
+                yield without_answer(basis, busy())
+
+    @contextmanager
+    def _slot(self) -> Iterator[bool]:
+        free = self._free.acquire(blocking=False)
+        try:
+            yield free
+        finally:
+            if free:
+                self._free.release()
 
 
-@dataclass(frozen=True, slots=True)
-class SearchState:
-    """The parameters of the current search, with links that keep them."""
-
-    values: dict[str, Any]
-    path: str = "/search"
-    default_sort: str = views.SORT.default
-    counts_clicks: bool = False
-
-    def link(self, **changes: Any) -> str:
-        """Return the address of this search with some values changed. Defaults are left out to keep it short."""
-        defaults = {parameter.name: parameter.default for parameter in SEARCH} | {"sort": self.default_sort}
-        kept = {
-            name: value
-            for name, value in {**self.values, **changes}.items()
-            if value not in (None, "", defaults.get(name))
-        }
-        query = {name: str(value).lower() if isinstance(value, bool) else value for name, value in kept.items()}
-        return f"{self.path}?{encoded(query)}"
-
-    def thread_link(self, thread_id: int, post_id: int) -> str:
-        """Return the address of a post on the page of its thread, which highlights the query and leads back to the
-        results."""
-        query = {name: value for name in ("q", "tab") if (value := self.values.get(name)) and value != TAB.default}
-        return f"/threads/{thread_id}{'?' + encoded(query) if query else ''}#post-{post_id}"
-
-    def hit_link(self, thread_id: int, post_id: int, position: int) -> str:
-        """Return the address of a hit on the page of its thread; where clicks are counted, one that counts and leads
-        there."""
-        if not self.counts_clicks:
-            return self.thread_link(thread_id, post_id)
-        hit = {"thread": thread_id, "post": post_id, "position": position}
-        return f"/go?{encoded({'q': self.values['q'], 'tab': self.values['tab'], **hit})}"
-
-    def why_link(self, post_id: int) -> str:
-        """Return the address of the explanation of a hit."""
-        return f"/why?{encoded({'q': self.values['q'], 'id': post_id})}"
+def busy() -> PorismError:
+    """Return the error of a server whose language model has enough to do."""
+    return PorismError("it is writing other answers")
 
 
-def render(request: Request, template: str, status: int = 200, **values: Any) -> Response:
-    """Render a template with the values that every page shows."""
-    from porism import __version__
+async def answer_basis(request: Request, q: str) -> AnswerBasis:
+    """Search what an answer is written from."""
+    basis: AnswerBasis = await run_view(request, views.answer_basis, {"q": q})
+    return basis
 
-    state = request.app.state
-    common = {
-        "site_links": state.site_links,
-        "look": state.look,
-        "reader": getattr(request.state, "reader", None),
-        "here": request.url.path,
-        "version": __version__,
-        "collection_name": state.engine.name,
-        "has_endpoint": state.engine.endpoint is not None,
-        "collection": state.engine.content,
-        "palette": PALETTE,
-        "has_editor": state.has_editor,
-        "counts_searches": getattr(state, "recorder", None) is not None,
-    }
-    body = state.templates.get_template(template).render(**common, **values)
-    # Lone surrogates, which a collection may contain, become question marks.
-    return Response(body.encode("utf-8", "replace"), status_code=status, media_type="text/html; charset=utf-8")
+
+async def whole_answer(request: Request, q: str) -> Extract:
+    """Return the generated answer to a question; the best passage without an endpoint or without passages."""
+    basis = await answer_basis(request, q)
+    endpoint: Endpoint | None = request.app.state.engine.endpoint
+    if endpoint is None or not basis.sources:
+        return basis.extract
+    return await run_in_threadpool(request.app.state.generations.whole, endpoint, basis)
 
 
 async def home(request: Request) -> Response:

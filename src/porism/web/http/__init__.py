@@ -1,0 +1,1 @@
+"""What the servers share: processes, connections, requests with their parameters and errors, log lines."""

@@ -1,1 +1,0 @@
-"""Operating a server: logs, metrics, slow queries, pages for the operator."""

@@ -1,1 +1,0 @@
-"""Changes over HTTP: tokens, the calls that take changes, and the processes that apply and merge them."""
