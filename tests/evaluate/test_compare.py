@@ -15,7 +15,7 @@ from porism.errors import PorismError
 from porism.evaluate.measures.measure import parse, parse_all
 from porism.evaluate.measures.score import score, score_subsets, topic_subsets
 from porism.evaluate.reliability import (
-    judged_rates,
+    judged_by_depth,
     leave_team_out,
     precision_by_depth,
     recall_by_depth,
@@ -162,12 +162,12 @@ def test_a_topic_of_two_categories_is_in_both_subsets() -> None:
 def test_coverage() -> None:
     qrels = {"A.1": {"a": 3, "b": 0, "z": 2}, "A.2": {"a": 3}}
     run = Run("r", "trec", {"A.1": Ranking(["a", "x", "b", "y"], [4.0, 3.0, 2.0, 1.0])})
-    assert judged_rates(run, qrels, (1, 2, 4)) == {1: 1.0, 2: 0.5, 4: 0.5}
+    assert judged_by_depth(run, qrels, (1, 2, 4)) == [(1, 1.0), (2, 0.5), (4, 0.5)]
     assert relevant_found(run, qrels) == pytest.approx(1 / 3)
     assert recall_by_depth(run, qrels)[0] == (1, pytest.approx(0.25))
     assert precision_by_depth(run, qrels)[1] == (2, pytest.approx(0.25))
     with pytest.raises(PorismError, match="run r and the qrels have no common topic"):
-        judged_rates(run, {"B.1": {"a": 1}})
+        judged_by_depth(run, {"B.1": {"a": 1}})
 
 
 def test_leaving_a_team_out_removes_what_only_it_contributed() -> None:

@@ -44,11 +44,7 @@ def read_qrels(path: str | Path) -> Qrels:
     if wrong:
         more = [f"and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
         where, message = wrong[0].split(": ", 1)
-        raise PorismError(
-            "\n".join([message, *wrong[1:SHOWN], *more]),
-            where=where,
-            fix=FORMAT,
-        )
+        raise PorismError("\n".join([message, *wrong[1:SHOWN], *more]), where=where, fix=FORMAT)
     if not qrels:
         raise PorismError("no judgment in this file", where=str(path), fix=FORMAT)
     return qrels

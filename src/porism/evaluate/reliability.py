@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from porism.errors import PorismError
-from porism.evaluate.measures.measure import Measure
+from porism.evaluate.measures.measure import LEVEL, Measure, parse
 from porism.evaluate.measures.score import Average, score
 from porism.evaluate.qrels import Qrels, judged_only
 from porism.evaluate.runs.run import Run
@@ -28,41 +28,24 @@ class CurvePoint(NamedTuple):
     value: float
 
 
-def precision_by_depth(run: Run, qrels: Qrels, level: int = 2) -> list[CurvePoint]:
+def precision_by_depth(run: Run, qrels: Qrels) -> list[CurvePoint]:
     """Return the mean P' at each depth, over all topics of the qrels."""
-    rows = [[grade >= level for grade in found if grade is not None] for found, _ in _grades(run, qrels)]
-    return [CurvePoint(depth, sum(sum(row[:depth]) / depth for row in rows) / len(rows)) for depth in CURVE_DEPTHS]
+    return _by_depth(run, qrels, "P'", judged_only(qrels))
 
 
-def recall_by_depth(run: Run, qrels: Qrels, level: int = 2) -> list[CurvePoint]:
+def recall_by_depth(run: Run, qrels: Qrels) -> list[CurvePoint]:
     """Return the mean recall at each depth, over the topics with a relevant item. Unjudged hits keep their ranks."""
-    graded = _grades(run, qrels)
-    rows = [
-        ([(grade or 0) >= level for grade in found], sum(grade >= level for grade in pool)) for found, pool in graded
-    ]
-    some = [(row, total) for row, total in rows if total]
-    return [
-        CurvePoint(depth, sum(sum(row[:depth]) / total for row, total in some) / len(some)) for depth in CURVE_DEPTHS
-    ]
+    return _by_depth(run, qrels, "recall", judged_only(qrels, LEVEL))
 
 
-class _Graded(NamedTuple):
-    """Grades down a ranking (None: unjudged), and all grades of the topic."""
-
-    ranking: list[int | None]
-    pool: list[int]
-
-
-def _grades(run: Run, qrels: Qrels) -> list[_Graded]:
-    found = []
-    for topic, grades in judged_only(qrels).items():
-        items = run.rankings[topic].in_score_order(CURVE_DEPTHS[-1]).items if topic in run.rankings else []
-        found.append(_Graded([grades.get(item) for item in items], list(grades.values())))
-    return found
+def _by_depth(run: Run, qrels: Qrels, measure: str, topics: Iterable[str]) -> list[CurvePoint]:
+    measures = [parse(f"{measure}@{depth}") for depth in CURVE_DEPTHS]
+    scores = score(qrels, run, measures).only(topics)
+    return [CurvePoint(depth, scores.mean(one)) for depth, one in zip(CURVE_DEPTHS, measures, strict=True)]
 
 
-def judged_rates(run: Run, qrels: Qrels, depths: Sequence[int] = DEPTHS) -> dict[int, float]:
-    """Return the share of judged hits down to each depth, over the topics of both run and qrels."""
+def judged_by_depth(run: Run, qrels: Qrels, depths: Sequence[int] = DEPTHS) -> list[CurvePoint]:
+    """Return the share of judged hits down to each depth, over all hits of the topics of both run and qrels."""
     grades = judged_only(qrels)
     topics = [topic for topic in grades if topic in run.rankings]
     if not topics:
@@ -71,26 +54,21 @@ def judged_rates(run: Run, qrels: Qrels, depths: Sequence[int] = DEPTHS) -> dict
         )
     deepest = max(depths)
     judged = [[item in grades[topic] for item in run.rankings[topic].in_score_order(deepest).items] for topic in topics]
-    rates: dict[int, float] = {}
-    for depth in depths:
-        flags = [flag for row in judged for flag in row[:depth]]
-        rates[depth] = sum(flags) / len(flags)
-    return rates
+    above = [(depth, [flag for row in judged for flag in row[:depth]]) for depth in depths]
+    return [CurvePoint(depth, sum(flags) / len(flags)) for depth, flags in above]
 
 
-def relevant_found(run: Run, qrels: Qrels, level: int = 2) -> float:
+def relevant_found(run: Run, qrels: Qrels) -> float:
     """Return the share of all relevant items that the run returned, at any rank."""
-    relevant = {
-        (topic, item)
-        for topic, grades in judged_only(qrels).items()
-        for item, grade in grades.items()
-        if grade >= level
-    }
+    relevant = judged_only(qrels, LEVEL)
     if not relevant:
-        raise PorismError("the qrels have no relevant item", fix=f"give judgments with grade {level} or more")
-    return sum(item in set(run.rankings[topic].items) for topic, item in relevant if topic in run.rankings) / len(
-        relevant
+        raise PorismError("the qrels have no relevant item", fix=f"give judgments with grade {LEVEL} or more")
+    found = sum(
+        len(grades.keys() & set(run.rankings[topic].items))
+        for topic, grades in relevant.items()
+        if topic in run.rankings
     )
+    return found / sum(map(len, relevant.values()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,7 +136,7 @@ DRAWS = 500
 SEED = 2022
 STABLE = 0.9  # Voorhees (2000) calls two orders of systems equivalent from here on
 STEADY_POINTS = 3  # points in a row that must be stable before the hint says so
-LEVEL = 0.02  # a curve that rose by less than this over its last third has levelled off
+LEVELLED = 0.02  # a curve that rose by less than this over its last third has levelled off
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +167,14 @@ class Stability:
         made = self.points[-1].judgments
         if self.stable_from is None and self._has_levelled_off():
             return (
-                f"The order of the systems is not stable after {made:,} judgments, and more judgments of these topics no longer help (mean tau "
-                f"{self.points[-1].tau:.2f}): some systems are too similar. Judge more topics."
+                f"The order of the systems is not stable after {made:,} judgments, and more judgments of these topics "
+                f"no longer help (mean tau {self.points[-1].tau:.2f}): some systems are too similar. Judge more topics."
             )
         if self.stable_from is None:
             return f"The order of the systems is not stable after {made:,} judgments: go on judging."
         return (
-            f"The order of the systems has been stable since {self.stable_from:,} of {made:,} judgments (mean tau at least {STABLE}): "
-            "more judgments of these topics are unlikely to change it."
+            f"The order of the systems has been stable since {self.stable_from:,} of {made:,} judgments "
+            f"(mean tau at least {STABLE}): more judgments of these topics are unlikely to change it."
         )
 
     def _has_levelled_off(self) -> bool:
@@ -204,7 +182,7 @@ class Stability:
         third = len(taus) // 3
         if third < STEADY_POINTS:
             return False
-        return fmean(taus[-third:]) - fmean(taus[-2 * third : -third]) < LEVEL
+        return fmean(taus[-third:]) - fmean(taus[-2 * third : -third]) < LEVELLED
 
 
 def stability(

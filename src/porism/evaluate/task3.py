@@ -4,9 +4,11 @@ with."""
 from __future__ import annotations
 
 import csv
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
+from statistics import fmean
 
 from porism.errors import PorismError
 from porism.evaluate.qrels import CODES, HIGHEST, Qrels
@@ -46,6 +48,11 @@ class AnswerScores:
         """P@1: the share of judged topics with grade 2 or 3."""
         return sum(grade >= 2 for grade in self.grades.values()) / len(self.grades)
 
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """A row of the table: see `COLUMNS`."""
+        return (self.run, len(self.grades), self.average_relevance, self.precision)
+
 
 @report_unreadable("write run, topic, answer id")
 def read_answer_map(path: str | Path) -> AnswerMap:
@@ -55,9 +62,7 @@ def read_answer_map(path: str | Path) -> AnswerMap:
         for line, cells in enumerate(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
             if len(cells) != 3:
                 raise PorismError(
-                    f"{len(cells)} columns; the map has 3",
-                    where=f"{path}:{line}",
-                    fix="write run, topic, answer id",
+                    f"{len(cells)} columns; the map has 3", where=f"{path}:{line}", fix="write run, topic, answer id"
                 )
             topics = found.setdefault(cells[0], {})
             if cells[1] in topics:
@@ -183,41 +188,35 @@ class Reference:
 
 def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep: bool = True) -> list[Reference]:
     """Return the Task 3 answers of grade 2 or 3. Equal answers of several runs share an id."""
-    sources: dict[tuple[str, str], set[str]] = {}
-    for name, topics in answers.items():
-        for topic, item in topics.items():
-            if qrels.get(topic, {}).get(item) in RELEVANT:
-                sources.setdefault((topic, item), set()).add(name)
     texts = {
-        (topic, answers[run.name][topic]): answer.text
+        (topic, answers[run.name][topic]): answer_text(answer.text, keep)
         for run in runs
         for topic, answer in run.answers.items()
         if topic in answers.get(run.name, {})
     }
-    prepared = {key: answer_text(text, keep) for key, text in texts.items()}
-    return [
-        Reference(topic, item, text, frozenset(names))
-        for (topic, item), names in sources.items()
-        if (text := prepared.get((topic, item)))
-    ]
+    hits = ((name, topic, item) for name, topics in answers.items() for topic, item in topics.items())
+    return _references(hits, qrels, lambda topic, item: texts.get((topic, item)))
 
 
 def task1_references(runs: Iterable[Run], qrels: Qrels, bodies: Mapping[str, str]) -> list[Reference]:
-    """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short enough; `bodies` holds the HTML
-    of posts."""
-    sources: dict[tuple[str, str], set[str]] = {}
-    for run in runs:
-        for topic, ranking in run.rankings.items():
-            grades = qrels.get(topic, {})
-            for item in ranking.items:
-                if grades.get(item) in RELEVANT:
-                    sources.setdefault((topic, item), set()).add(run.name)
-    texts = {item: reference_text(bodies[item]) for item in {item for _, item in sources} if item in bodies}
-    return [
-        Reference(topic, item, text, frozenset(names))
-        for (topic, item), names in sources.items()
-        if (text := texts.get(item))
-    ]
+    """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short enough.
+
+    `bodies` has the HTML of posts.
+    """
+    text = cache(lambda item: reference_text(bodies[item]) if item in bodies else None)
+    hits = ((run.name, topic, item) for run in runs for topic, rows in run.rankings.items() for item in rows.items)
+    return _references(hits, qrels, lambda _, item: text(item))
+
+
+def _references(
+    hits: Iterable[tuple[str, str, str]], qrels: Qrels, text_of: Callable[[str, str], str | None]
+) -> list[Reference]:
+    """Make references of those hits (run, topic, item) that are relevant and have a text."""
+    runs: dict[tuple[str, str], set[str]] = {}
+    for run, topic, item in hits:
+        if qrels.get(topic, {}).get(item) in RELEVANT:
+            runs.setdefault((topic, item), set()).add(run)
+    return [Reference(*key, text, frozenset(names)) for key, names in runs.items() if (text := text_of(*key))]
 
 
 def without_team(
@@ -236,6 +235,7 @@ def without_team(
     return kept
 
 
+COLUMNS = ("run", "topics", "AR", "P@1")
 NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count as 0"
 
 
@@ -261,46 +261,37 @@ def answer_table(
             raise PorismError(
                 f"run {name} is not in the map of answers", fix="name the file as in the map, without .tsv"
             )
+    scores = {name: score_answers(name, answers[name], qrels) for name in names}
     extra = _text_columns(qrels, answers, runs, texts) if runs else {}
-    rows: list[tuple[Cell, ...]] = []
-    for name in names:
-        one = score_answers(name, answers[name], qrels)
-        row: list[Cell] = [name, len(one.grades), one.average_relevance, one.precision]
-        row += [column[name] for column in extra.values()]
-        if texts.flags:
-            shares = flag_shares(answers[name], texts.flags)
-            row += [shares.machine_generated, shares.unrelated_information]
-        rows.append(tuple(row))
-    columns = ("run", "topics", "AR", "P@1", *extra, *(("MG", "UI") if texts.flags else ()))
-    limit = f"highest possible AR: {best_possible(qrels):.3f}"
-    notes = (
-        (
-            NOTE,
-            limit,
-            "LO-w uses our own tokens and is not the lab's LO; references that only the team returned are left out",
+    if texts.flags:
+        shares = {name: flag_shares(answers[name], texts.flags) for name in names}
+        extra["MG"] = {name: found.machine_generated for name, found in shares.items()}
+        extra["UI"] = {name: found.unrelated_information for name, found in shares.items()}
+    rows = tuple((*scores[name].cells, *(column[name] for column in extra.values())) for name in names)
+    notes = [NOTE, f"highest possible AR: {best_possible(qrels):.3f}"]
+    if "LO-w" in extra:
+        notes.append(
+            "LO-w uses our own tokens and is not the lab's LO; references that only the team returned are left out"
         )
-        if "LO-w" in extra
-        else (NOTE, limit)
-    )
-    return ResultTable("task3", columns, tuple(rows), "Task 3", notes)
+    return ResultTable("task3", (*COLUMNS, *extra), rows, "Task 3", tuple(notes))
 
 
 def _text_columns(
     qrels: Qrels, answers: AnswerMap, runs: Sequence[Run], texts: TextMeasures
 ) -> dict[str, dict[str, Cell]]:
     """Return the text measures by run; None where no reference is left."""
-    every = [*task3_references(answers, runs, qrels, texts.tokenizer.keep), *texts.references]
+    tokenizer, encoder = texts.tokenizer, texts.encoder
+    every = [*task3_references(answers, runs, qrels, tokenizer.keep), *texts.references]
     known = {*answers, *(name for reference in texts.references for name in reference.runs)}
-    names = [texts.tokenizer.measure, *([texts.encoder.measure] if texts.encoder else [])]
-    columns: dict[str, dict[str, Cell]] = {name: {} for name in names}
+    columns: dict[str, dict[str, Cell]] = {one.measure: {} for one in (tokenizer, encoder) if one}
     for run in runs:
         references = without_team(every, _team_of(run.name, known), known)
-        prepared = {topic: answer_text(answer.text, texts.tokenizer.keep) for topic, answer in run.answers.items()}
+        prepared = {topic: answer_text(answer.text, tokenizer.keep) for topic, answer in run.answers.items()}
         mine = {topic: text for topic, text in prepared.items() if text is not None}
         some = any(topic in references for topic in mine)
-        columns[names[0]][run.name] = _mean(overlap(mine, references, texts.tokenizer)) if some else None
-        if texts.encoder:
-            columns[names[1]][run.name] = _mean(similarity(mine, references, texts.encoder)) if some else None
+        columns[tokenizer.measure][run.name] = fmean(overlap(mine, references, tokenizer).values()) if some else None
+        if encoder:
+            columns[encoder.measure][run.name] = fmean(similarity(mine, references, encoder).values()) if some else None
     return columns
 
 
@@ -314,21 +305,11 @@ def _team_of(name: str, known: set[str]) -> list[str]:
     ]
 
 
-def _mean(values: Mapping[str, float]) -> float:
-    return sum(values.values()) / len(values)
-
-
 def as_task3_table(runs: Sequence[Run], qrels: Qrels) -> ResultTable:
     """Score Task 1 runs by their first hits, as Task 3 runs."""
-    scores: list[AnswerScores] = [score_as_task3(run, qrels) for run in runs]
-    rows = tuple((one.run, len(one.grades), one.average_relevance, one.precision) for one in scores)
-    return ResultTable(
-        "task1_as_task3",
-        ("run", "topics", "AR", "P@1"),
-        rows,
-        "Task 1 runs scored as Task 3",
-        (NOTE, "the length of these answers is not limited"),
-    )
+    rows = tuple(score_as_task3(run, qrels).cells for run in runs)
+    notes = (NOTE, "the length of these answers is not limited")
+    return ResultTable("task1_as_task3", COLUMNS, rows, "Task 1 runs scored as Task 3", notes)
 
 
 def is_task3(qrels: Qrels, path: str | Path) -> bool:

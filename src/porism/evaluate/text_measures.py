@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,16 +130,31 @@ def token_f1(answer: Iterable[str], reference: Iterable[str], bag: bool = False)
 
 
 def overlap(
-    answers: Mapping[str, str], references: Mapping[str, Sequence[str]], tokenizer: Tokenizer = OWN, bag: bool = False
+    answers: Mapping[str, str], references: Mapping[str, Sequence[str]], tokenizer: Tokenizer = OWN
 ) -> dict[str, float]:
-    """Return the overlap of each answer with its best reference, both with marked formulas. Topics without reference
-    are left out."""
+    """Return the overlap of each answer with its best reference, both with marked formulas.
+
+    Topics without reference are left out.
+    """
+    return _with_best(answers, references, tokenizer.tokens, token_f1)
+
+
+T = TypeVar("T")
+
+
+def _with_best(
+    answers: Mapping[str, str],
+    references: Mapping[str, Sequence[str]],
+    prepare: Callable[[str], T],
+    compare: Callable[[T, T], float],
+) -> dict[str, float]:
+    """Compare each answer with its references, both prepared; return the highest values by topic."""
     values = {}
     for topic, text in answers.items():
-        tokens = [tokenizer.tokens(reference) for reference in references.get(topic, ()) if reference]
-        if tokens:
-            mine = tokenizer.tokens(text)
-            values[topic] = max(token_f1(mine, other, bag) for other in tokens)
+        others = [prepare(reference) for reference in references.get(topic, ()) if reference]
+        if others:
+            mine = prepare(text)
+            values[topic] = max(compare(mine, other) for other in others)
     if not values:
         raise PorismError("no answered topic has a reference", fix="give references: answers of grade 2 or 3")
     return values
@@ -183,15 +199,8 @@ def similarity(
     answers: Mapping[str, str], references: Mapping[str, Sequence[str]], encoder: AnswerEncoder
 ) -> dict[str, float]:
     """Return the similarity of each answer with its best reference. Topics without reference are left out."""
-    values = {}
-    for topic, text in answers.items():
-        others = [encoder.encode(reference) for reference in references.get(topic, ()) if reference]
-        if others and text:
-            mine = encoder.encode(text)
-            values[topic] = max(bert_score_f1(mine, other) for other in others)
-    if not values:
-        raise PorismError("no answered topic has a reference", fix="give references: answers of grade 2 or 3")
-    return values
+    written = {topic: text for topic, text in answers.items() if text}
+    return _with_best(written, references, encoder.encode, bert_score_f1)
 
 
 def local_encoder(directory: str | Path, layer: int = LAYER) -> AnswerEncoder:

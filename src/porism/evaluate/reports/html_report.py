@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -14,7 +14,7 @@ from porism.corpus.topics.files import TopicInfo
 from porism.evaluate.experiment import Experiment, teams
 from porism.evaluate.measures.score import Scores
 from porism.evaluate.qrels import count
-from porism.evaluate.reliability import DEPTHS, CurvePoint, judged_rates, precision_by_depth, recall_by_depth
+from porism.evaluate.reliability import judged_by_depth, precision_by_depth, recall_by_depth
 from porism.evaluate.reports import svg, tables
 from porism.evaluate.significance import Comparison, bootstrap, differences
 from porism.evaluate.table import ResultTable, as_html
@@ -129,63 +129,50 @@ def draw_figures(experiment: Experiment) -> Figures:
             Figure(scores.run, svg.bars(by_topic(scores), f"{first} of {scores.run} by topic", number))
             for number, scores in enumerate(every)
         ),
-        curves=_curves(experiment),
-        differences=_differences(experiment),
+        curves=tuple(_curves(experiment)),
+        differences=tuple(_differences(experiment)),
     )
 
 
-def _curves(experiment: Experiment) -> tuple[Figure, ...]:
-    qrels, runs = experiment.qrels, experiment.runs
-    judged = {
-        run.name: [CurvePoint(depth, rate) for depth, rate in judged_rates(run, qrels, DEPTHS).items()] for run in runs
-    }
-    return (
-        Figure(
-            "Precision of judged hits, by depth",
-            _curve({run.name: precision_by_depth(run, qrels) for run in runs}, "precision"),
-        ),
-        Figure(
-            "Recall, by depth; unjudged hits keep their ranks",
-            _curve({run.name: recall_by_depth(run, qrels) for run in runs}, "recall"),
-        ),
-        Figure("Share of judged hits, by depth", _curve(judged, "judged")),
-    )
+# Caption and label of each picture over the depth, and the function that computes its points.
+CURVES = (
+    ("Precision of judged hits, by depth", "precision", precision_by_depth),
+    ("Recall, by depth; unjudged hits keep their ranks", "recall", recall_by_depth),
+    ("Share of judged hits, by depth", "judged", judged_by_depth),
+)
 
 
-def _curve(series: Mapping[str, Sequence[CurvePoint]], label: str) -> str:
+def _curves(experiment: Experiment) -> Iterator[Figure]:
     """Draw curves over the logarithm of the depth."""
-    points = {name: [(math.log10(depth), value) for depth, value in row] for name, row in series.items()}
-    return svg.lines(points, label, TICKS)
+    for caption, label, compute in CURVES:
+        points = {run.name: compute(run, experiment.qrels) for run in experiment.runs}
+        logarithmic = {name: [(math.log10(depth), value) for depth, value in row] for name, row in points.items()}
+        yield Figure(caption, svg.lines(logarithmic, label, TICKS))
 
 
-def _differences(experiment: Experiment) -> tuple[Figure, ...]:
+def _differences(experiment: Experiment) -> Iterator[Figure]:
     """Draw the differences of the best run to each other run, topic by topic."""
     first = experiment.measures[0]
     best = max(experiment.scores, key=lambda scores: scores.mean(first))
     number = experiment.scores.index(best)
-    found = []
     for scores in experiment.scores:
         if scores is not best:
             values = dict(sorted(differences(best, scores, first).items(), key=lambda pair: -pair[1]))
-            most = max(0.1, *(abs(value) for value in values.values()))
-            picture = svg.bars(values, "difference by topic", number, low=-most, high=most)
-            found.append(Figure(f"{best.run} minus {scores.run}", picture))
-    return tuple(found)
+            picture = svg.bars(values, "difference by topic", number, signed=True)
+            yield Figure(f"{best.run} minus {scores.run}", picture)
 
 
-def _sections(experiment: Experiment, infos: Mapping[str, TopicInfo] | None, seed: int) -> list[ReportSection]:
-    """Return the tables below the figures, those that apply."""
-    found: list[ReportSection] = []
+def _sections(experiment: Experiment, infos: Mapping[str, TopicInfo] | None, seed: int) -> Iterator[ReportSection]:
+    """Yield the tables below the figures, those that apply."""
     if len(experiment.scores) > 1:
-        found.append(ReportSection("Is the difference real?", _comparison_table(tables.compare_runs(experiment, seed))))
+        yield ReportSection("Is the difference real?", _comparison_table(tables.compare_runs(experiment, seed)))
     if len(experiment.scores) > 2:
-        found.append(ReportSection("Do the measures agree?", tables.measure_correlations(experiment)))
+        yield ReportSection("Do the measures agree?", tables.measure_correlations(experiment))
     if infos:
-        found.append(ReportSection("By kind of topic", tables.subset_table(experiment, infos)))
-    found.append(ReportSection("How much was judged?", tables.coverage_table(experiment)))
+        yield ReportSection("By kind of topic", tables.subset_table(experiment, infos))
+    yield ReportSection("How much was judged?", tables.coverage_table(experiment))
     if len(teams(experiment.runs)) > 1:
-        found.append(ReportSection("Is the pool fair to new systems?", tables.left_out_table(experiment)))
-    return found
+        yield ReportSection("Is the pool fair to new systems?", tables.left_out_table(experiment))
 
 
 def _comparison_table(comparisons: Sequence[Comparison]) -> ResultTable:

@@ -10,7 +10,7 @@ from porism.evaluate.experiment import Experiment, teams
 from porism.evaluate.measures.measure import parse_all
 from porism.evaluate.measures.score import score, score_subsets
 from porism.evaluate.published import MEASURES, difference_from_official, with_published, year_of
-from porism.evaluate.reliability import DEPTHS, judged_rates, leave_team_out, relevant_found
+from porism.evaluate.reliability import DEPTHS, judged_by_depth, leave_team_out, relevant_found
 from porism.evaluate.significance import COEFFICIENTS, Comparison, compare_all, correlations
 from porism.evaluate.table import Cell, ResultTable
 
@@ -90,7 +90,7 @@ def significant_rows(comparisons: Sequence[Comparison]) -> frozenset[int]:
 def coverage_table(experiment: Experiment) -> ResultTable:
     """A row per run: the share of judged hits by depth, and the share of the relevant items that it found."""
     rows: Rows = [
-        (run.name, *judged_rates(run, experiment.qrels).values(), relevant_found(run, experiment.qrels))
+        (run.name, *(rate for _, rate in judged_by_depth(run, experiment.qrels)), relevant_found(run, experiment.qrels))
         for run in experiment.runs
     ]
     columns = ("run", *(f"judged@{depth}" for depth in DEPTHS), "relevant found")

@@ -1,4 +1,7 @@
-"""Check run files by the lab's rules, each by itself and those of a team together. Report every problem with line and fix; write corrected copies."""
+"""Check run files by the lab's rules, each by itself and those of a team together; write corrected copies.
+
+Every error, warning and invalid hit is reported with line and fix.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -74,14 +76,11 @@ def has_record(path: str) -> bool:
 def _check_name(checked: CheckedRun) -> None:
     """Check the file's name against the lab's pattern. A run of `porism run` may have any name: its record says what
     the name would."""
-    if checked.name is None and has_record(checked.lines.path):
-        return
     if checked.name is None:
-        checked.note(
-            "name",
-            0,
-            f"the name {base_name(checked.lines.path)} does not give group, task, id, run type, data and eval",
-        )
+        if has_record(checked.lines.path):
+            return
+        name = base_name(checked.lines.path)
+        checked.note("name", 0, f"the name {name} does not give group, task, id, run type, data and eval")
     elif checked.name.deviations:
         checked.note("name-deviation", 0, f"the name is read as {checked.name} ({'; '.join(checked.name.deviations)})")
 
@@ -102,11 +101,8 @@ def _check_topics(checked: CheckedRun, topics: Collection[str]) -> None:
             checked.note("unknown-topic", line, f"there is no topic {topic}", topic)
     missing = [topic for topic in topics if topic not in first]
     if missing:
-        checked.note(
-            "missing-topics",
-            0,
-            f"{len(missing)} of {len(known)} topics are missing: {', '.join(missing[:5])}{', ...' if len(missing) > 5 else ''}",
-        )
+        some = ", ".join([*missing[:5], *(["..."] if len(missing) > 5 else [])])
+        checked.note("missing-topics", 0, f"{len(missing)} of {len(known)} topics are missing: {some}")
 
 
 def _check_tags(checked: CheckedRun) -> None:
@@ -124,25 +120,21 @@ def _check_answers(checked: CheckedRun) -> None:
     seen: dict[str, int] = {}
     cells = checked.lines.cells
     for row, (topic, text) in enumerate(zip(cells["topic"], cells["answer"], strict=True)):
-        line = checked.lines.lines[row]
+        line, rank, dollars = checked.lines.lines[row], checked.lines.ranks[row], len(DOLLAR.findall(text))
+        wrong = {}
         if topic in seen:
-            checked.note(
-                "second-answer", line, f"a second answer for topic {topic} (first at line {seen[topic]})", topic
-            )
+            wrong["second-answer"] = f"a second answer for topic {topic} (first at line {seen[topic]})"
         seen.setdefault(topic, line)
         if len(text) > LONGEST_ANSWER:
-            checked.note(
-                "answer-too-long", line, f"the answer has {len(text)} characters, {LONGEST_ANSWER} are allowed", topic
-            )
-        if checked.lines.ranks[row] != 1:
-            checked.note(
-                "answer-rank", line, f"rank {checked.lines.ranks[row]}; the only answer of a topic has rank 1", topic
-            )
+            wrong["answer-too-long"] = f"the answer has {len(text)} characters, {LONGEST_ANSWER} are allowed"
+        if rank != 1:
+            wrong["answer-rank"] = f"rank {rank}; the only answer of a topic has rank 1"
         if not text.strip():
-            checked.note("empty-answer", line, f"the answer to topic {topic} is empty", topic)
-        dollars = len(DOLLAR.findall(text))
+            wrong["empty-answer"] = f"the answer to topic {topic} is empty"
         if dollars % 2:
-            checked.note("odd-dollars", line, f"{dollars} dollar signs: a formula is not closed", topic)
+            wrong["odd-dollars"] = f"{dollars} dollar signs: a formula is not closed"
+        for kind, message in wrong.items():
+            checked.note(kind, line, message, topic)
 
 
 def _check_rankings(checked: CheckedRun) -> None:
@@ -171,12 +163,8 @@ def _check_order(
     gaps = np.flatnonzero(np.diff(sorted_ranks, prepend=0) != 1)
     if gaps.size:
         row = rows[int(order[gaps[0]])]
-        checked.note(
-            "rank-gap",
-            line[row],
-            f"ranks of topic {topic} have gaps or repeats (first: {checked.lines.ranks[row]})",
-            topic,
-        )
+        message = f"ranks of topic {topic} have gaps or repeats (first: {checked.lines.ranks[row]})"
+        checked.note("rank-gap", line[row], message, topic)
     steps = np.diff(sorted_scores)
     if np.any(steps > 0):
         row = rows[int(order[int(np.argmax(steps > 0)) + 1])]
@@ -187,12 +175,8 @@ def _check_order(
         same = sorted_scores[1:][steps == 0]
         value = same[0] if same.size else by_score[1:][np.diff(by_score) == 0][0]
         row = rows[int(np.flatnonzero(scores == value)[1])]
-        checked.note(
-            "tied-scores",
-            line[row],
-            f"{ties} scores of topic {topic} are tied (as 32-bit numbers); trec_eval will order them by id",
-            topic,
-        )
+        message = f"{ties} scores of topic {topic} are tied (as 32-bit numbers); trec_eval will order them by id"
+        checked.note("tied-scores", line[row], message, topic)
     for place in [*np.flatnonzero(sorted_ranks > LIMIT).tolist(), *range(LIMIT, len(rows))]:
         row = rows[int(order[place])]
         checked.drop(row, "beyond-limit", f"rank {checked.lines.ranks[row]} of topic {topic} is beyond {LIMIT}")
@@ -208,11 +192,8 @@ def _check_repeats(checked: CheckedRun, topic: str, rows: list[int] | range) -> 
     for row, item in zip(rows, mine, strict=True):
         if item in seen:
             what = "formula" if checked.lines.kind == "task2" else "answer"
-            checked.drop(
-                row,
-                "duplicate",
-                f"{what} {item} appears twice for topic {topic} (first at line {checked.lines.lines[seen[item]]})",
-            )
+            place = checked.lines.lines[seen[item]]
+            checked.drop(row, "duplicate", f"{what} {item} appears twice for topic {topic} (first at line {place})")
         seen.setdefault(item, row)
 
 
@@ -226,40 +207,24 @@ def _check_ids(checked: CheckedRun, lookup: IdLookup) -> None:
     kinds = {} if task2 else lookup.post_kinds(numbers.values())
     for row, (item, post) in enumerate(zip(cells["item"], posts, strict=True)):
         number = numbers.get(item, UNKNOWN)
-        invalid = (
-            _invalid_formula(formulas.get(number), item, post) if task2 else _invalid_post(kinds.get(number), item)
-        )
-        if invalid:
-            checked.drop(row, invalid.kind, invalid.message)
+        if task2:
+            _check_formula(checked, row, formulas.get(number), item, post)
+        elif number not in kinds:
+            checked.drop(row, "unknown-post", f"there is no post {item}")
+        elif kinds[number] == "question":
+            checked.drop(row, "question-post", f"post {item} is a question; Task 1 returns answers")
 
 
-class _Invalid(NamedTuple):
-    """Why a hit is invalid: the kind of problem and the message."""
-
-    kind: str
-    message: str
-
-
-def _invalid_post(kind: str | None, item: str) -> _Invalid | None:
-    """Check a Task 1 hit; without a kind there is no such post."""
-    if kind is None:
-        return _Invalid("unknown-post", f"there is no post {item}")
-    if kind == "question":
-        return _Invalid("question-post", f"post {item} is a question; Task 1 returns answers")
-    return None
-
-
-def _invalid_formula(formula: Formula | None, item: str, post: str) -> _Invalid | None:
-    """Check a Task 2 hit."""
+def _check_formula(checked: CheckedRun, row: int, formula: Formula | None, item: str, post: str) -> None:
+    """Drop a hit of Task 2 whose formula is not to be returned, or is not in the post that the run names."""
     if formula is None:
-        return _Invalid("unknown-formula", f"there is no formula {item}")
-    if formula.kind == "comment":
-        return _Invalid("comment-formula", f"formula {item} is in a comment")
-    if "d" in formula.issue:
-        return _Invalid("withdrawn-formula", f"formula {item} is withdrawn (issue {formula.issue})")
-    if post and post != str(formula.post_id):
-        return _Invalid("wrong-post", f"formula {item} is in post {formula.post_id}, not {post}")
-    return None
+        checked.drop(row, "unknown-formula", f"there is no formula {item}")
+    elif formula.kind == "comment":
+        checked.drop(row, "comment-formula", f"formula {item} is in a comment")
+    elif "d" in formula.issue:
+        checked.drop(row, "withdrawn-formula", f"formula {item} is withdrawn (issue {formula.issue})")
+    elif post and post != str(formula.post_id):
+        checked.drop(row, "wrong-post", f"formula {item} is in post {formula.post_id}, not {post}")
 
 
 MOST_RUNS = 5
@@ -324,7 +289,7 @@ def fix_file(
 
 
 def clean_run(checked: CheckedRun) -> Run:
-    """Return the run without its invalid hits, ordered by score, then rank. Writing it numbers ranks and breaks ties."""
+    """Return the run without its invalid hits, by score, then rank. Writing it numbers ranks and breaks ties."""
     lines = checked.lines
     if lines.kind == "task3":
         return answer_run(lines)
@@ -337,8 +302,7 @@ def clean_run(checked: CheckedRun) -> Run:
     for topic, mine in rows.items():
         mine.sort(key=lambda row: (-lines.scores[row], lines.ranks[row]))
         items = [lines.cells["item"][row] for row in mine]
-        rankings[topic] = Ranking(
-            items, [lines.scores[row] for row in mine], [posts[row] for row in mine] if posts else []
-        )
+        scores = [lines.scores[row] for row in mine]
+        rankings[topic] = Ranking(items, scores, [posts[row] for row in mine] if posts else [])
     name = base_name(lines.path)
     return Run(name, lines.kind, rankings, next(filter(None, lines.cells["tag"]), name))

@@ -48,14 +48,7 @@ from porism.search.display.post_formulas import mathml_of
 
 TEMPLATE_LIMIT = 64 * 1024
 CARDS = range(1, INSTANCES + 1)
-COMMON_COLUMNS = (
-    "arq_item",
-    "arq_assignment",
-    "arq_topic_id",
-    "arq_topic_title",
-    "arq_topic_body",
-    "arq_topic_thread",
-)
+COMMON_COLUMNS = ("arq_item", "arq_assignment", "arq_topic_id", "arq_topic_title", "arq_topic_body", "arq_topic_thread")
 COLUMNS = {
     "answers": (*COMMON_COLUMNS, "arq_item_html", "arq_item_thread"),
     "extra": (*COMMON_COLUMNS, "arq_item_html", "arq_item_thread"),
