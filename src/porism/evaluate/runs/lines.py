@@ -175,12 +175,8 @@ def _read_regular(text: str, found: RunLines, skipped: int) -> bool:
         return False
     if not np.isfinite(np.asarray(scores)).all():
         return False
-    found.cells, found.ranks, found.scores, found.lines = (
-        cells,
-        ranks,
-        scores,
-        range(skipped + 1, skipped + len(ranks) + 1),
-    )
+    found.cells, found.ranks, found.scores = cells, ranks, scores
+    found.lines = range(skipped + 1, skipped + len(ranks) + 1)
     return True
 
 
@@ -287,16 +283,8 @@ class RunName:
         return self.eval == "P"
 
     def __str__(self) -> str:
-        parts = [
-            self.group,
-            self.task,
-            self.id,
-            self.run_type,
-            self.data,
-            *([self.kind] if self.kind else []),
-            self.eval,
-        ]
-        return "-".join(parts)
+        kind = (self.kind,) if self.kind else ()
+        return "-".join((self.group, self.task, self.id, self.run_type, self.data, *kind, self.eval))
 
 
 def parse_name(path: str) -> RunName | None:

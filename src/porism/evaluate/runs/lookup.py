@@ -1,4 +1,4 @@
-"""Look up the ids of runs in a collection: kinds of posts, formulas, and the visual ids by which formulas are judged."""
+"""Look up the ids of runs in a collection: posts, formulas, and the visual ids by which formulas are judged."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class CollectionLookup:
         return self._formulas(sorted(set(ids)))
 
     def _formulas(self, ids: Sequence[int]) -> dict[int, Formula]:
-        """A batch refuses an unknown formula: its halves are then read, and so on, until only the unknown ones are left out."""
+        """Read formulas. A batch with an unknown one is refused: its halves are read until only that one is left out."""
         try:
             return self.content.formulas_by_id(ids)
         except PorismError:
@@ -67,31 +67,25 @@ class CollectionLookup:
 FORMULAS_TOGETHER = 20_000
 
 
-def to_visual_ids(run: Run, visual: Mapping[str, str], limit: int = LIMIT) -> Run:
-    """Return a Task 2 run of visual ids, each at the best rank of its formulas; equal scores keep the order of the
-    file.
+def to_visual_ids(run: Run, visual: Mapping[str, str]) -> Run:
+    """Return a Task 2 run of visual ids, each at the best rank of its formulas; equal scores stay in their order.
 
-    A hit whose post is `-` is a visual id already. Formulas that the map lacks are left out, but at least one must be
-    known.
+    A hit whose post is `-` is a visual id already. Unknown formulas are left out, but at least one must be known.
     """
-    known = 0
     mapped: dict[str, Ranking] = {}
     for topic, ranking in run.rankings.items():
         posts = ranking.posts or [""] * len(ranking.items)
-        order = sorted(range(len(ranking.items)), key=lambda place: -ranking.scores[place])[:limit]
+        order = sorted(range(len(ranking.items)), key=lambda place: -ranking.scores[place])[:LIMIT]
         first: dict[str, float] = {}
         for place in order:
             name = ranking.items[place] if posts[place] == "-" else visual.get(ranking.items[place])
             if name is not None:
-                known += 1
                 first.setdefault(name, ranking.scores[place])
         if first:
             mapped[topic] = Ranking(list(first), list(first.values()))
-    if not known:
-        raise PorismError(
-            f"no formula id of run {run.name} is in the map",
-            fix="give the formulas of the collection that the run was made on",
-        )
+    if not mapped:
+        fix = "give the formulas of the collection that the run was made on"
+        raise PorismError(f"no formula id of run {run.name} is in the map", fix=fix)
     return replace(run, rankings=mapped, kind="trec")
 
 
@@ -105,9 +99,8 @@ def read_visual_map(path: str | Path) -> dict[str, str]:
         key, value = named.get("id", named.get("formula_id", 0)), named.get("visual_id", 1)
         found = {} if "visual_id" in named else {first[key]: first[value]} if len(first) == 2 else None
         if found is None:
-            raise PorismError(
-                "no columns id and visual_id", where=f"{path}:1", fix="write a header that names them, or two columns"
-            )
+            fix = "write a header that names them, or two columns"
+            raise PorismError("no columns id and visual_id", where=f"{path}:1", fix=fix)
         for cells in csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE):
             if len(cells) > max(key, value):
                 found[cells[key]] = cells[value]
@@ -117,13 +110,11 @@ def read_visual_map(path: str | Path) -> dict[str, str]:
 def find_visual_ids(
     runs: Sequence[str | Path], collection: str | Path | None, table: str | Path | None, qrels: Qrels
 ) -> dict[str, str] | None:
-    """Return the visual ids of all formulas in these runs and qrels, from a table or a collection; None without
-    either."""
+    """Return the visual ids of the formulas in runs and qrels, from a table or a collection; None without either."""
     if table is not None:
         return read_visual_map(table)
     if collection is None:
         return None
-
     lookup = CollectionLookup(collection)
     items = {item for path in runs for ranking in read_run(path).rankings.values() for item in ranking.items}
     items.update(item for grades in qrels.values() for item in grades)
