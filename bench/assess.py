@@ -84,6 +84,7 @@ def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgment
     """Make a journal in which every assessor has the same answers of the collection to judge."""
     from porism.corpus.topics.files import read_topics
     from porism.lab.judging.assign import assign_items
+    from porism.lab.judging.assignments import Duty
     from porism.lab.judging.items import load_pool, load_topics, opaque_key
     from porism.lab.judging.journal import Journal
     from porism.lab.judging.people import add_account
@@ -97,7 +98,7 @@ def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgment
     keys = [opaque_key(1, TOPIC, post) for post in posts]
     for number in range(assessors):
         add_account(journal, f"a{number}", "assessor", PASSWORD)
-        assign_items(journal, f"a{number}", 1, TOPIC, "dual", keys)
+        assign_items(journal, Duty(f"a{number}", 1, TOPIC, "dual"), keys)
     journal.close()
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

@@ -23,7 +23,7 @@ from porism.integrity import describe_file, seal
 from porism.lab.judging import people
 from porism.lab.judging.assessments import assessments
 from porism.lab.judging.assign import assign_items, assign_topic
-from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.assignments import Duty, assigned_items, assignments
 from porism.lab.judging.items import load_pool
 from porism.lab.judging.journal import Journal
 from porism.lab.pooling.pool import PooledAnswer, PoolItem
@@ -146,7 +146,7 @@ def test_no_script_of_a_hostile_post_runs(served: Served) -> None:
 
 
 def test_a_click_is_saved_after_logging_in_again(served: Served) -> None:
-    assign_items(served.journal, "cyd", 1, "A.1", "dual", [assigned_items(served.journal, 1)[0].key])
+    assign_items(served.journal, Duty("cyd", 1, "A.1", "dual"), [assigned_items(served.journal, 1)[0].key])
     job = assignments(served.journal, "cyd")[-1].id
     context = served.browser.context()
     page = log_in(context, served.url, "cyd", PASSWORD)

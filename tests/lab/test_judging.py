@@ -14,7 +14,7 @@ from porism.lab.judging.assign import (
     move_topic,
     share_topics,
 )
-from porism.lab.judging.assignments import assigned_items, assignments, has_narrative, progress
+from porism.lab.judging.assignments import Duty, assigned_items, assignments, has_narrative, progress
 from porism.lab.judging.exports import narratives_tsv
 from porism.lab.judging.items import load_pool, pooled_items
 from porism.lab.judging.journal import Journal, JournalEntry
@@ -280,5 +280,5 @@ def test_only_drawn_items_of_a_sampled_pool_are_assigned(case: LabCase, journal:
 
 def test_an_item_is_assigned_once(journal: Journal) -> None:
     key = journal.read("SELECT key FROM item WHERE topic = 'A.1' LIMIT 1")[0][0]
-    assert assign_items(journal, "ann", 1, "A.1", "main", [key]) == 1
-    assert assign_items(journal, "ann", 1, "A.1", "main", [key]) == 0
+    assert assign_items(journal, Duty("ann", 1, "A.1", "main"), [key]) == 1
+    assert assign_items(journal, Duty("ann", 1, "A.1", "main"), [key]) == 0

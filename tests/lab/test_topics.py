@@ -17,6 +17,7 @@ from porism.lab.topics import (
 from porism.lab.topics import (
     Limits,
     Range,
+    TopicSelection,
     candidates,
     choose_query_formulas,
     complexity,
@@ -115,7 +116,7 @@ def test_the_selection_is_stratified_and_reproducible(collection: Path) -> None:
 
 
 def test_links_are_in_the_oracle_file_and_not_in_the_published_files(collection: Path, tmp_path: Path) -> None:
-    counts = make_topics(collection, tmp_path / "topics", number=3, first=401, since="2021-01-01")
+    counts = make_topics(collection, tmp_path / "topics", TopicSelection(3, since="2021-01-01"), first=401)
     assert counts == (3, 3)
     first = read_topics(tmp_path / "topics/topics-task1.xml")
     second = read_topics(tmp_path / "topics/topics-task2.xml")
@@ -138,7 +139,7 @@ def test_links_are_in_the_oracle_file_and_not_in_the_published_files(collection:
         "topic\tquestion\tother\tkind\nA.401\t10\t1\tduplicate\nA.401\t10\t2\trelated\nA.402\t11\t2\tduplicate\nA.403\t13\t1\tduplicate\n"
     )
     with pytest.raises(PorismError, match="the oracle file would be among the published files"):
-        make_topics(collection, tmp_path / "other", tmp_path / "other/links.tsv", number=1)
+        make_topics(collection, tmp_path / "other", TopicSelection(1), tmp_path / "other/links.tsv")
 
 
 def topic(number: int, *formulas: tuple[str, str]) -> Topic:

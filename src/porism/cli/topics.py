@@ -60,19 +60,10 @@ def run(args: argparse.Namespace) -> int:
 
 def make(args: argparse.Namespace) -> int:
     """Write a set of topics."""
-    from porism.lab.topics import Limits, make_topics
+    from porism.lab.topics import Limits, TopicSelection, make_topics
 
-    counts = make_topics(
-        args.collection,
-        args.output,
-        args.oracle,
-        args.number,
-        args.first,
-        Limits.parse(args.limit),
-        args.since,
-        args.earlier,
-        args.seed,
-    )
+    selection = TopicSelection(args.number, Limits.parse(args.limit), args.since, args.earlier, args.seed)
+    counts = make_topics(args.collection, args.output, selection, args.oracle, args.first)
     print(f"{counts.topics} topics of {counts.candidates} candidates in {args.output}", file=sys.stderr)
     return 0
 

@@ -323,26 +323,30 @@ class TopicCounts(NamedTuple):
     topics: int
 
 
+@dataclass(frozen=True, slots=True)
+class TopicSelection:
+    """Which questions become topics: how many, within which limits, since when, unlike those of an earlier file."""
+
+    number: int = 100
+    limits: Limits | None = None
+    since: str = ""
+    earlier: str | Path | None = None
+    seed: int = 1
+
+
 def make_topics(
     collection: str | Path,
     directory: str | Path,
+    selection: TopicSelection,
     oracle: str | Path | None = None,
-    number: int = 100,
     first: int = 1,
-    limits: Limits | None = None,
-    since: str = "",
-    earlier: str | Path | None = None,
-    seed: int = 1,
 ) -> TopicCounts:
-    """Select questions and write them as a set of topics."""
+    """Select questions and write them as a set of topics, whose numbers begin with `first`."""
     oracle_path = Path(oracle) if oracle else Path(f"{directory}.oracle.tsv")
     if oracle_path.resolve().is_relative_to(Path(directory).resolve()):
-        raise PorismError(
-            "the oracle file would be among the published files",
-            where=str(oracle_path),
-            fix="name a file outside the folder of the topics",
-        )
-    titles = [topic.title for topic in read_topics(earlier)] if earlier else []
-    found = list(candidates(open_content(collection), limits, since, titles))
-    chosen = select(found, number, seed)
+        fix = "name a file outside the folder of the topics"
+        raise PorismError("the oracle file would be among the published files", where=str(oracle_path), fix=fix)
+    titles = [topic.title for topic in read_topics(selection.earlier)] if selection.earlier else []
+    found = list(candidates(open_content(collection), selection.limits, selection.since, titles))
+    chosen = select(found, selection.number, selection.seed)
     return TopicCounts(len(found), len(write_topic_set(chosen, directory, oracle_path, first)))

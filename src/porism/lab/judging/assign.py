@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterable
 
 from porism.errors import PorismError
-from porism.lab.judging.assignments import Assignment, assigned_items, assignments, is_done
+from porism.lab.judging.assignments import Assignment, Duty, assigned_items, assignments, is_done
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.people import check_purpose, require_assessor
 from porism.lab.pooling.pool import is_written_answer, topic_key
@@ -16,18 +16,15 @@ from porism.lab.sampling import stratified_sample
 TO_JUDGE = "FROM item WHERE task = ? AND topic = ? AND sampled = 1 AND known_grade IS NULL"
 
 
-def assign_items(
-    journal: Journal, assessor: str, task: int, topic: str, purpose: str, keys: Iterable[str], round_number: int = 1
-) -> int:
+def assign_items(journal: Journal, duty: Duty, keys: Iterable[str]) -> int:
     """Append items to an assessor's list, which is created if needed; return how many of them are new in it."""
-    require_assessor(journal, assessor)
-    check_purpose(assessor, purpose)
+    require_assessor(journal, duty.assessor)
+    check_purpose(duty.assessor, duty.purpose)
     wanted = list(keys)
     with journal.write() as connection:
-        assignment_id = _assignment_id(connection, assessor, task, topic, purpose, round_number)
-        rows = connection.execute(
-            "SELECT position, item FROM assigned WHERE assignment = ?", (assignment_id,)
-        ).fetchall()
+        assignment_id = _assignment_id(connection, duty)
+        query = "SELECT position, item FROM assigned WHERE assignment = ?"
+        rows = connection.execute(query, (assignment_id,)).fetchall()
         present = {row["item"] for row in rows}
         last = max((row["position"] for row in rows), default=0)
         new = [key for key in wanted if key not in present]
@@ -38,19 +35,12 @@ def assign_items(
     return len(new)
 
 
-def _assignment_id(
-    connection: sqlite3.Connection, assessor: str, task: int, topic: str, purpose: str, round_number: int
-) -> int:
+def _assignment_id(connection: sqlite3.Connection, duty: Duty) -> int:
     """Return the id of an assignment, which is created if it does not exist."""
-    values = (assessor, task, topic, purpose, round_number)
-    connection.execute(
-        "INSERT INTO assignment (assessor, task, topic, purpose, round) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        values,
-    )
-    row = connection.execute(
-        "SELECT id FROM assignment WHERE assessor = ? AND task = ? AND topic = ? AND purpose = ? AND round = ?", values
-    ).fetchone()
-    return int(row["id"])
+    columns = ", ".join(Duty._fields)
+    connection.execute(f"INSERT INTO assignment ({columns}) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", duty)
+    found = connection.execute(f"SELECT id FROM assignment WHERE ({columns}) = (?, ?, ?, ?, ?)", duty).fetchone()
+    return int(found["id"])
 
 
 def _main_assignments(journal: Journal, task: int, topic: str, assessor: str = "") -> list[Assignment]:
@@ -72,7 +62,7 @@ def assign_topic(journal: Journal, assessor: str, task: int, topic: str) -> int:
         raise PorismError(
             f"topic {topic} is judged by {owners[0]}", fix="assign second opinions with `porism lab assess dual`"
         )
-    return assign_items(journal, assessor, task, topic, "main", [row["key"] for row in rows])
+    return assign_items(journal, Duty(assessor, task, topic, "main"), [row["key"] for row in rows])
 
 
 def move_topic(journal: Journal, giver: str, taker: str, task: int, topic: str) -> int:
@@ -95,7 +85,7 @@ def move_topic(journal: Journal, giver: str, taker: str, task: int, topic: str) 
         connection.executemany(
             "DELETE FROM assigned WHERE assignment = ? AND item = ?", [(assignment.id, key) for key in open_keys]
         )
-    return assign_items(journal, taker, task, topic, "main", open_keys)
+    return assign_items(journal, Duty(taker, task, topic, "main"), open_keys)
 
 
 def share_topics(journal: Journal, task: int, names: list[str]) -> dict[str, list[str]]:
@@ -151,7 +141,7 @@ def assign_dual(journal: Journal, assessor: str, task: int, topic: str, size: in
             f"{others[0].assessor} has judged nothing of topic {topic} yet", fix="draw second opinions after the first"
         )
     drawn = stratified_sample(dict(sorted(strata.items())), len(best) if size is None else size, seed, topic, "dual")
-    return assign_items(journal, assessor, task, topic, "dual", drawn)
+    return assign_items(journal, Duty(assessor, task, topic, "dual"), drawn)
 
 
 def assign_training(journal: Journal, assessor: str, task: int, round_number: int) -> int:
@@ -168,9 +158,8 @@ def assign_training(journal: Journal, assessor: str, task: int, round_number: in
     topics: dict[str, list[str]] = {}
     for row in rows:
         topics.setdefault(row["topic"], []).append(row["key"])
-    return sum(
-        assign_items(journal, assessor, task, topic, "training", keys, round_number) for topic, keys in topics.items()
-    )
+    duty = Duty(assessor, task, "", "training", round_number)
+    return sum(assign_items(journal, duty._replace(topic=topic), keys) for topic, keys in topics.items())
 
 
 def assign_extra(journal: Journal, assessor: str, topic: str, size: int, seed: int) -> int:
@@ -189,4 +178,4 @@ def assign_extra(journal: Journal, assessor: str, topic: str, size: int, seed: i
     )
     # Shuffled again: otherwise all written answers would come first.
     mixed = stratified_sample({"": drawn}, len(drawn), seed, topic, "extra mix")
-    return assign_items(journal, assessor, 1, topic, "extra", mixed)
+    return assign_items(journal, Duty(assessor, 1, topic, "extra"), mixed)

@@ -15,9 +15,19 @@ EXTRA_QUESTIONS = ("machine", "unrelated")
 ASSIGNMENT_COLUMNS = "id, assessor, task, topic, purpose, round"
 
 
+class Duty(NamedTuple):
+    """One assessor judges items of one topic for one purpose: main, dual, training (in rounds) or extra."""
+
+    assessor: str
+    task: int
+    topic: str
+    purpose: str
+    round: int = 1
+
+
 @dataclass(frozen=True, slots=True)
 class Assignment:
-    """A list of items of one topic that one assessor judges for one purpose: main, dual, training or extra."""
+    """A list of items that one assessor judges: see `Duty`."""
 
     id: int
     assessor: str
@@ -25,6 +35,11 @@ class Assignment:
     topic: str
     purpose: str
     round: int
+
+    @property
+    def duty(self) -> Duty:
+        """Everything but the id."""
+        return Duty(self.assessor, self.task, self.topic, self.purpose, self.round)
 
     @property
     def screen(self) -> str:

@@ -307,10 +307,6 @@ def _store(journal: Journal, result: Result) -> int:
 def _own_assignment(journal: Journal, given: Assignment, result: Result) -> Assignment:
     """Return the worker's own assignment: a second opinion on a main assignment, else one of the same purpose."""
     purpose = "dual" if given.purpose == "main" else given.purpose
-    assign_items(journal, result.worker, given.task, given.topic, purpose, [result.key], given.round)
-    wanted = (given.task, given.topic, purpose, given.round)
-    return next(
-        mine
-        for mine in assignments(journal, result.worker)
-        if (mine.task, mine.topic, mine.purpose, mine.round) == wanted
-    )
+    duty = given.duty._replace(assessor=result.worker, purpose=purpose)
+    assign_items(journal, duty, [result.key])
+    return next(mine for mine in assignments(journal, result.worker) if mine.duty == duty)
