@@ -39,7 +39,7 @@ from porism.search.learning.train import (
     read_grades,
 )
 from porism.search.query import ReadQuery, read_query
-from porism.store.embedded.encoded.record import DEFAULT_LENGTH
+from porism.store.embedded.encoded import DEFAULT_LENGTH
 from porism.text.read import read_official
 from porism.text.render import official_html, plain_text
 from porism.text.segment import Text

@@ -46,8 +46,8 @@ from porism.search.learning.train import (
 )
 from porism.search.query import read_query
 from porism.search.retrieval.query_terms import encoder_text
-from porism.store.embedded.encoded.adding import add_vectors
-from porism.store.embedded.encoded.record import DEFAULT_FIELDS, DEFAULT_LENGTH, IndexEncoder
+from porism.store.embedded.encoded import DEFAULT_FIELDS, DEFAULT_LENGTH, IndexEncoder
+from porism.store.embedded.encoding import add_vectors
 
 ENCODER_WEIGHTS = (0.0, 0.2, 0.3, 0.4, 0.6, 0.8, 1.1)
 HEAD = (

@@ -26,8 +26,8 @@ from attack.small import build_collection, small_index, write_dump
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.lab.judging.journal import Journal
-from porism.store.changes.applying import LogApplier
-from porism.store.changes.change_log import open_log
+from porism.store.applying import LogApplier
+from porism.store.change_log import open_log
 from porism.store.embedded.segments.writer import IndexWriter
 from porism.store.state import State
 

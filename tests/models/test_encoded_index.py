@@ -14,9 +14,9 @@ from porism.analysis.pieces import FIELDS
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.search.engine import Engine
-from porism.store.embedded.encoded import store
-from porism.store.embedded.encoded.adding import add_vectors, open_encoded, remove_vectors
-from porism.store.embedded.encoded.record import EncoderEntry, IndexEncoder
+from porism.store.embedded import encoded as store
+from porism.store.embedded.encoded import EncoderEntry, IndexEncoder
+from porism.store.embedded.encoding import add_vectors, open_encoded, remove_vectors
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge
@@ -102,7 +102,7 @@ def test_vectors_of_an_index(place: Path, tiny: Tiny) -> None:
 def test_an_interrupted_run_continues(
     place: Path, tiny: Tiny, counted: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("porism.store.embedded.encoded.adding.BLOCK", 50)
+    monkeypatch.setattr("porism.store.embedded.encoding.BLOCK", 50)
     own = encoder(tiny)
     encode = IndexEncoder.encode
 
@@ -135,7 +135,7 @@ def test_vectors_stay_whole_until_others_are_committed(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("porism.store.embedded.encoded.adding.save_manifest", killed)
+        patch.setattr("porism.store.embedded.encoding.save_manifest", killed)
         with pytest.raises(KeyboardInterrupt):
             add_vectors(place, other)
     assert [(hit.id, hit.score) for hit in Engine.open(place).search(QUERY).hits] == before

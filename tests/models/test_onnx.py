@@ -15,7 +15,7 @@ from porism.errors import PorismError
 from porism.models.conversion import export_onnx
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
-from porism.store.embedded.encoded.record import EncoderEntry
+from porism.store.embedded.encoded import EncoderEntry
 from porism.store.embedded.manifest import SEARCH, read_manifest
 
 pytest.importorskip("onnx", reason="onnx is not installed: pip install 'porism[torch]'")

@@ -16,8 +16,8 @@ from porism.search.engine import Engine
 from porism.search.features.similarity import same_question
 from porism.search.learning.prove import JudgedSet, ModelUse, ProvedTopic, _measured, prove, recommend
 from porism.search.learning.train import read_grades
-from porism.store.embedded.encoded.adding import add_vectors
-from porism.store.embedded.encoded.record import IndexEncoder
+from porism.store.embedded.encoded import IndexEncoder
+from porism.store.embedded.encoding import add_vectors
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -10,7 +10,7 @@ from porism.analysis.learned import Vocabulary
 from porism.corpus.post import Post
 from porism.search.engine import Engine
 from porism.search.reading.words import synonyms_in, without_stop_phrases
-from porism.store.embedded.vocabulary import read_vocabulary
+from porism.store.embedded.learned_files import read_vocabulary
 from porism.store.local import LocalSnapshot
 from porism.store.phrases import TextMatcher
 from porism.store.records import Hits, Search, StoredPost, TextQuery

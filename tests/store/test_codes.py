@@ -4,7 +4,7 @@ from pathlib import Path
 
 import numpy as np
 
-from porism.store.embedded.formulas.codes import FORM_TYPES, ITEM_TYPES, ExpressionParts, _append_forms
+from porism.store.embedded.formulas.codes import FORM_TYPES, ITEM_TYPES, PartCodes, _append_forms
 from porism.store.embedded.storage.columns import ColumnWriter
 
 
@@ -16,5 +16,5 @@ def test_an_expression_with_two_visual_ids_shifts_no_other(tmp_path: Path) -> No
     items["parts_code"] = np.array([5, 6, 7, 5, 6, 8], np.uint32)
     with ColumnWriter(tmp_path / "forms", FORM_TYPES) as columns:
         _append_forms(columns, items, 1)
-    parts = ExpressionParts(tmp_path / "forms")
+    parts = PartCodes(tmp_path / "forms")
     assert [parts.codes(number) for number in (1, 2, 3)] == [[5, 6], [7], [8]]

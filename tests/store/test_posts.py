@@ -14,10 +14,9 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.formula import parse
 from porism.store.embedded.formulas.codes import CodesWriter, FormulaCodes, encode_expressions
-from porism.store.embedded.posts.occurrences import Occurrences, VisualUse
+from porism.store.embedded.posts.occurrences import FieldFormulas, Occurrences
 from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
-from porism.store.embedded.terms.dictionary import DictionaryWriter, hash_terms
-from porism.store.embedded.workers import LocalRows
+from porism.store.embedded.terms.dictionary import DictionaryWriter, LocalRows, hash_terms
 from porism.text.read import read_plain
 
 ROWS = """  <row Id="1" PostTypeId="1" CreationDate="2020-01-01T00:00:00" Score="1" Title="Sum of squares $x+y$" Body="&lt;p&gt;Prove $x^2+y^2$&lt;/p&gt;" Tags="&lt;number-theory&gt;" OwnerUserId="1" />
@@ -67,7 +66,7 @@ def made(folder: Path, collection: Collection, *latex: str, links: bool = True) 
     occurrences = Occurrences()
     thread = collection.threads_by_id([1])[1]
     pieces = split_thread(thread, [read_plain("Squares")], links)
-    occurrences.add(thread, pieces, [VisualUse(1, "answer", [42]), VisualUse(0, "title", [42])])
+    occurrences.add(thread, pieces, [FieldFormulas(1, "answer", [42]), FieldFormulas(0, "title", [42])])
     return occurrences.rows(known(folder, collection, *latex), collection)
 
 

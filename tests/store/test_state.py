@@ -10,8 +10,8 @@ import pytest
 
 import porism.store
 from porism.errors import PorismError
-from porism.store.changes.applying import LogApplier
-from porism.store.changes.change_log import open_log
+from porism.store.applying import LogApplier
+from porism.store.change_log import open_log
 from porism.store.memory.store import MemoryStore
 from porism.store.state import State
 

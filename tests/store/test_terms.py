@@ -11,10 +11,8 @@ from hypothesis import strategies as st
 
 from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows, RowsWriter, fold_documents, fold_rows
 from porism.store.embedded.terms import postings
-from porism.store.embedded.terms.dictionary import Dictionary, DictionaryWriter, hash_terms
-from porism.store.embedded.terms.postings import PostingLists, decode, encode_lists, write_postings
-from porism.store.embedded.terms.scoring import best
-from porism.store.embedded.workers import Vocabulary, rows_of_codes
+from porism.store.embedded.terms.dictionary import BlockTerms, Dictionary, DictionaryWriter, LocalRows, hash_terms
+from porism.store.embedded.terms.postings import PostingLists, best, decode, encode_lists, write_postings
 
 Entry = tuple[int, int, int]  # row, field, count
 
@@ -127,10 +125,11 @@ def test_an_empty_dictionary_finds_nothing(tmp_path: Path) -> None:
 def write_rows(folder: Path, documents: list[list[str]]) -> DictionaryWriter:
     dictionary = DictionaryWriter()
     with RowsWriter(folder, "words", 1) as writer:
-        vocabulary = Vocabulary()
+        vocabulary = BlockTerms()
         codes = np.array([code for terms in documents for code in vocabulary.codes(terms)], np.uint32)
         sizes = np.array([len(terms) for terms in documents])
-        writer.add(rows_of_codes(sizes, codes, vocabulary.hashes()).final(dictionary))
+        block = fold_documents(sizes, codes, len(vocabulary.hashes()))
+        writer.add(LocalRows(block, vocabulary.hashes()).final(dictionary))
     return dictionary
 
 

@@ -16,9 +16,8 @@ from porism.accounts import TokenFile
 from porism.cli import main
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
-from porism.store import open_content
-from porism.store.changes import change_log
-from porism.store.changes.applying import LogApplier
+from porism.store import change_log, open_content
+from porism.store.applying import LogApplier
 from porism.store.embedded.build import build_index
 from porism.store.state import State
 from porism.web.api import changes as calls

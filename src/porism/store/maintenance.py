@@ -15,7 +15,7 @@ from porism.progress import Progress
 from porism.store import is_folder, open_store
 
 if TYPE_CHECKING:
-    from porism.store.embedded.encoded.adding import AddedVectors
+    from porism.store.embedded.encoding import AddedVectors
     from porism.store.opensearch.earlier import Repository
     from porism.store.opensearch.places import Place
     from porism.store.protocols import Encoder, StoreStatus
@@ -112,23 +112,23 @@ def _cluster_place(address: str) -> Place:
 
 def load_encoder(place: str | Path, fields: Sequence[str], length: int) -> Encoder:
     """Load a model that will encode the posts of an index."""
-    from porism.store.embedded.encoded.adding import chosen_fields
-    from porism.store.embedded.encoded.record import IndexEncoder
+    from porism.store.embedded.encoded import IndexEncoder
+    from porism.store.embedded.encoding import chosen_fields
 
     return IndexEncoder.new(place, chosen_fields(fields), length)
 
 
 def add_vectors(address: str | Path, encoder: Encoder, progress: Progress | None = None) -> AddedVectors:
     """Encode the posts of an index and commit their vectors."""
-    from porism.store.embedded.encoded import adding
-    from porism.store.embedded.encoded.record import IndexEncoder
+    from porism.store.embedded import encoding
+    from porism.store.embedded.encoded import IndexEncoder
 
     assert isinstance(encoder, IndexEncoder), "load_encoder makes it"
-    return adding.add_vectors(_folder(address, "encoding"), encoder, progress)
+    return encoding.add_vectors(_folder(address, "encoding"), encoder, progress)
 
 
 def remove_vectors(address: str | Path) -> None:
     """Remove the vectors of posts from an index."""
-    from porism.store.embedded.encoded import adding
+    from porism.store.embedded import encoding
 
-    adding.remove_vectors(_folder(address, "encoding"))
+    encoding.remove_vectors(_folder(address, "encoding"))

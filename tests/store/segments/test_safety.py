@@ -24,7 +24,7 @@ from porism.errors import PorismError
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge, merge_start
-from porism.store.embedded.segments.opening import Segment, open_segment
+from porism.store.embedded.segments.opening import IndexSegment, open_segment
 from porism.store.embedded.segments.writer import FOLDER, IndexWriter
 from store.segments.answers import answers_of, assert_same
 from store.segments.site import index_site, make_site
@@ -208,7 +208,7 @@ def test_a_commit_during_a_merge_of_all_segments_gets_vectors_of_the_new_basis(
     assert len(widths) == 1
 
 
-def opened_segments(index: Path) -> list[Segment]:
+def opened_segments(index: Path) -> list[IndexSegment]:
     manifest = read_manifest(index, SEARCH)
     return [open_segment(index, entry, True) for entry in manifest.segments]
 

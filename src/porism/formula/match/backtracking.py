@@ -50,7 +50,7 @@ class Exhausted(Exception):
 Trail = tuple["Trail", HashedNode, HashedNode] | None
 
 
-class State(NamedTuple):
+class MatchState(NamedTuple):
     """What is bound so far: wildcards, variables in both directions, and pairs."""
 
     wildcards: dict[str, HashedNode]
@@ -58,12 +58,12 @@ class State(NamedTuple):
     inverse: dict[str, str]
     trail: Trail
 
-    def add(self, pattern: HashedNode, target: HashedNode) -> State:
+    def add(self, pattern: HashedNode, target: HashedNode) -> MatchState:
         """Return the state with one more pair."""
-        return State(self.wildcards, self.renaming, self.inverse, (self.trail, pattern, target))
+        return MatchState(self.wildcards, self.renaming, self.inverse, (self.trail, pattern, target))
 
 
-_START = State({}, {}, {}, None)
+_START = MatchState({}, {}, {}, None)
 
 
 def is_wildcard(label: str) -> bool:
@@ -105,7 +105,7 @@ class Backtracking:
                     return self.result(state, False)
         return None
 
-    def result(self, state: State, whole: bool) -> Match:
+    def result(self, state: MatchState, whole: bool) -> Match:
         """Return the match of a finished search."""
         pairs = []
         trail = state.trail
@@ -132,7 +132,7 @@ class Backtracking:
         if self.steps < 0:
             raise Exhausted
 
-    def node(self, pattern: HashedNode, target: HashedNode, state: State) -> Iterator[State]:
+    def node(self, pattern: HashedNode, target: HashedNode, state: MatchState) -> Iterator[MatchState]:
         """Yield all ways in which a pattern matches a node."""
         self.step()
         if is_wildcard(pattern.label):
@@ -156,7 +156,7 @@ class Backtracking:
             elif len(pattern.operands) == len(target.operands):
                 yield from self.in_order(pattern.operands, target.operands, state)
 
-    def equal(self, pattern: HashedNode, target: HashedNode, state: State) -> State:
+    def equal(self, pattern: HashedNode, target: HashedNode, state: MatchState) -> MatchState:
         """Pair the nodes of two sub-expressions that are known to be equal."""
         stack = [(pattern, target)]
         while stack:
@@ -169,7 +169,7 @@ class Backtracking:
             stack.extend(reversed(list(zip(left, right, strict=True))))
         return state
 
-    def bind(self, pattern: HashedNode, target: HashedNode, state: State) -> Iterator[State]:
+    def bind(self, pattern: HashedNode, target: HashedNode, state: MatchState) -> Iterator[MatchState]:
         """Bind a wildcard: to the same sub-expression everywhere, never to a missing operand."""
         if target.label == "W!":
             return
@@ -179,9 +179,9 @@ class Backtracking:
         ):
             return
         wildcards = state.wildcards if known is not None else {**state.wildcards, pattern.label: target}
-        yield State(wildcards, state.renaming, state.inverse, (state.trail, pattern, target))
+        yield MatchState(wildcards, state.renaming, state.inverse, (state.trail, pattern, target))
 
-    def exchange(self, pattern: HashedNode, target: HashedNode, state: State) -> Iterator[State]:
+    def exchange(self, pattern: HashedNode, target: HashedNode, state: MatchState) -> Iterator[MatchState]:
         """Exchange a variable for a variable, one for one."""
         if target.label[:2] != "V!" or target.operands:
             return
@@ -191,9 +191,11 @@ class Backtracking:
         elif known is None and target.label not in state.inverse:
             renaming = {**state.renaming, pattern.label: target.label}
             inverse = {**state.inverse, target.label: pattern.label}
-            yield State(state.wildcards, renaming, inverse, (state.trail, pattern, target))
+            yield MatchState(state.wildcards, renaming, inverse, (state.trail, pattern, target))
 
-    def in_order(self, patterns: Sequence[HashedNode], targets: Sequence[HashedNode], state: State) -> Iterator[State]:
+    def in_order(
+        self, patterns: Sequence[HashedNode], targets: Sequence[HashedNode], state: MatchState
+    ) -> Iterator[MatchState]:
         """Match operands in order."""
         if not patterns:
             yield state
@@ -202,8 +204,8 @@ class Backtracking:
             yield from self.in_order(patterns[1:], targets[1:], following)
 
     def unordered(
-        self, patterns: list[HashedNode], targets: list[HashedNode], state: State, label: str, partly: bool
-    ) -> Iterator[State]:
+        self, patterns: list[HashedNode], targets: list[HashedNode], state: MatchState, label: str, partly: bool
+    ) -> Iterator[MatchState]:
         """Match operands in any order: the largest first, wildcards last. `partly` allows operands of the target to be
         left over."""
         self.step(len(patterns) + len(targets))
@@ -231,8 +233,8 @@ class Backtracking:
         return any(is_wildcard(node.label) for node in patterns)
 
     def remaining(
-        self, wildcards: list[HashedNode], targets: list[HashedNode], state: State, label: str, partly: bool
-    ) -> Iterator[State]:
+        self, wildcards: list[HashedNode], targets: list[HashedNode], state: MatchState, label: str, partly: bool
+    ) -> Iterator[MatchState]:
         """Match when only wildcards are left: each takes one operand, the last takes all that remain."""
         self.step(1 + len(targets))
         if not wildcards:
@@ -251,7 +253,7 @@ class Backtracking:
             for following in self.bind(wildcards[0], target, state):
                 yield from self.remaining(wildcards[1:], targets[:at] + targets[at + 1 :], following, label, partly)
 
-    def partial(self, pattern: HashedNode, target: HashedNode) -> Iterator[State]:
+    def partial(self, pattern: HashedNode, target: HashedNode) -> Iterator[MatchState]:
         """Match a pattern with some of the operands of the same operator: `a+b` in `x+y+z`."""
         size, length = len(pattern.operands), len(target.operands)
         if size < 2:
@@ -267,7 +269,7 @@ class Backtracking:
             for at in range(length - size + 1):
                 yield from self.in_order(pattern.operands, target.operands[at : at + size], state)
 
-    def in_chain(self, pattern: HashedNode, target: HashedNode) -> Iterator[State]:
+    def in_chain(self, pattern: HashedNode, target: HashedNode) -> Iterator[MatchState]:
         """Match a relation, or a shorter chain, with a part of a chain of relations."""
         wanted: list[HashedNode] = list(pattern.operands)
         if pattern.label != "O!chain":

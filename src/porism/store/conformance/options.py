@@ -6,7 +6,7 @@ import numpy as np
 
 from porism.analysis.schema import ANSWER, THREAD, View
 from porism.errors import PorismError
-from porism.store.conformance.searching import MANY, TERMS, Documents, assert_scores
+from porism.store.conformance.searching import MANY, TERMS, ExpectedDocuments, assert_scores
 from porism.store.conformance.subject import Subject
 from porism.store.protocols import OPTIONS, Option
 from porism.store.records import Filter, Search, TermQuery, Values, VectorQuery
@@ -34,7 +34,7 @@ def other_weightings_are_exact_or_refused(subject: Subject) -> None:
     """Option `weightings`: scores of every weighting are exact, those with a bias by length as well."""
     if _is_refused(subject, "weightings", TermQuery(TERMS, THREAD, 5, TfIdf())):
         return
-    documents = Documents(subject, "thread", ("words", "pairs", "tag"))
+    documents = ExpectedDocuments(subject, "thread", ("words", "pairs", "tag"))
     for weighting in WEIGHTINGS:
         found = subject.snapshot.search([TermQuery(TERMS, THREAD, MANY, weighting)])[0]
         assert_scores(found, documents.scores(TERMS, THREAD, weighting), str(weighting))
@@ -46,7 +46,7 @@ def questions_and_answers_are_searched_or_refused(subject: Subject) -> None:
     if _is_refused(subject, "units", TermQuery(TERMS, ANSWER, 5)):
         return
     for view in UNIT_VIEWS:
-        documents = Documents(subject, view.unit, ("words", "pairs", "tag"))
+        documents = ExpectedDocuments(subject, view.unit, ("words", "pairs", "tag"))
         for weighting in (BM25(), BM25(k1=0.0)):
             found = subject.snapshot.search([TermQuery(TERMS, view, MANY, weighting)])[0]
             assert_scores(found, documents.scores(TERMS, view, weighting), f"{weighting} over {view.unit}s")

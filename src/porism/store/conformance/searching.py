@@ -18,7 +18,7 @@ from porism.store.weighting import BM25, LengthBias, TermCounts, ViewCounts, Wei
 TOLERANCE = 1e-6
 
 
-class Documents:
+class ExpectedDocuments:
     """The documents of a unit, as the records of all threads have them. Numbers are those that a search returns."""
 
     def __init__(self, subject: Subject, unit: str, families: Sequence[str]) -> None:
@@ -148,7 +148,7 @@ def lengths_are_those_of_the_records(subject: Subject) -> None:
     assert info.count("thread") == info.count("question") == len(QUESTIONS), "threads or questions are counted wrongly"
     assert info.count("answer") == len(ANSWERS), "answers are counted wrongly"
     for family in FAMILIES:
-        documents = Documents(subject, "thread", [family])
+        documents = ExpectedDocuments(subject, "thread", [family])
         for view in VIEWS:
             total, counted = float(documents.lengths(family, view).sum()), info.lengths(family, view)
             assert counted.documents == len(QUESTIONS), f"{family}: a view of threads must count all threads"
@@ -157,7 +157,7 @@ def lengths_are_those_of_the_records(subject: Subject) -> None:
 
 def bm25_scores_are_exact(subject: Subject) -> None:
     """Scores of BM25 are those that the records give, in every view."""
-    documents = Documents(subject, "thread", ("words", "pairs", "tag"))
+    documents = ExpectedDocuments(subject, "thread", ("words", "pairs", "tag"))
     for view in VIEWS:
         for weighting in (BM25(), BM25(k1=2.0, b=0.3), BM25(k1=0.9, b=0.0)):
             found = subject.snapshot.search([TermQuery([*TERMS, ABSENT], view, MANY, weighting)])[0]
@@ -166,7 +166,7 @@ def bm25_scores_are_exact(subject: Subject) -> None:
 
 def presence_counts_a_term_once(subject: Subject) -> None:
     """With BM25(k1=0) a term adds its weight times its rarity, however often it occurs."""
-    documents = Documents(subject, "thread", ("words", "pairs", "tag"))
+    documents = ExpectedDocuments(subject, "thread", ("words", "pairs", "tag"))
     found = subject.snapshot.search([TermQuery(TERMS, THREAD, MANY, PRESENCE)])[0]
     assert_scores(found, documents.scores(TERMS, THREAD, PRESENCE), "search by presence")
 
@@ -265,7 +265,7 @@ def _is_allowed(post: RawPost, allow: Filter) -> bool:
 def required_terms_are_required(subject: Subject) -> None:
     """With required terms the hits are those that contain all of them, with the same scores."""
     every = _search(subject, MANY)
-    documents = Documents(subject, "thread", ("words", "pairs", "tag"))
+    documents = ExpectedDocuments(subject, "thread", ("words", "pairs", "tag"))
     for required in ((TERMS[0],), (TERMS[0], TERMS[2]), (ABSENT,), (Term("tag", "limits"),)):
         having = {
             number

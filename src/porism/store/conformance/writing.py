@@ -18,25 +18,25 @@ from porism.deadline import TimeLimitExceeded, time_limit
 from porism.errors import PorismError
 from porism.store.conformance.searching import MANY, TERMS
 from porism.store.conformance.subject import ALL_IDS, ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS, SOURCE, Subject, put
-from porism.store.memory.records import RecordsSource
+from porism.store.memory.building import RecordsSource
 from porism.store.protocols import LogPosition, Snapshot, Store
 from porism.store.records import UNKNOWN, Ints, Term, TermQuery, TextQuery
 
 READERS = 4
 
 
-class Found(NamedTuple):
+class FoundThreads(NamedTuple):
     """What a snapshot answers to the suite's searches: the questions of hits, and their scores."""
 
     questions: tuple[int, ...]
     scores: tuple[float, ...]
 
 
-def found_in(snapshot: Snapshot) -> Found:
+def found_in(snapshot: Snapshot) -> FoundThreads:
     """Return what a snapshot answers."""
     hits = snapshot.search([TermQuery(TERMS, THREAD, MANY)])[0]
     batch = snapshot.threads(hits.numbers, ())
-    return Found(tuple(batch.post_ids[batch.starts].tolist()), tuple(np.round(hits.scores, 6).tolist()))
+    return FoundThreads(tuple(batch.post_ids[batch.starts].tolist()), tuple(np.round(hits.scores, 6).tolist()))
 
 
 def ids_in(snapshot: Snapshot) -> list[int]:

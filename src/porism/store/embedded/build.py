@@ -23,11 +23,10 @@ from porism.parallel import Jobs, local, ordered, workers, worth
 from porism.progress import Progress, Silent
 from porism.store.embedded.concept_learning import learn_concepts
 from porism.store.embedded.formulas.build import build_formula_index
-from porism.store.embedded.formulas.codes import FORMS
+from porism.store.embedded.learned_files import write_vocabulary
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, write_manifest
-from porism.store.embedded.posts.build import SMALL, write_posts
+from porism.store.embedded.posts.build import SMALL, SegmentFolders, write_posts
 from porism.store.embedded.vectors import VECTOR_FAMILIES, write_vectors
-from porism.store.embedded.vocabulary import write_vocabulary
 
 
 def build_index(
@@ -90,28 +89,18 @@ def write_segment(
     collection: Collection, work: Path, options: SegmentOptions, report: Progress, jobs: Jobs = 0
 ) -> None:
     """Write an index of a whole collection into a directory: formulas, posts, and what is learned from them."""
-    formulas, posts = work / "formulas", work / "posts"
-    temporary = work / "passing"  # what one stage writes for the next
-    codes, rows, occurrences = temporary / "codes", temporary / "rows", temporary / "occurrences"
+    folders = SegmentFolders.of(work)
     with report.stage("formulas", collection.count("visuals")) as advance:
-        build_formula_index(collection, formulas, advance, codes=codes, jobs=jobs)
-    number = write_posts(
-        collection,
-        posts,
-        links=options.links,
-        progress=report,
-        codes=codes,
-        forms=formulas / FORMS,
-        rows=rows,
-        occurrences=occurrences,
-        jobs=jobs,
-    )
-    shutil.rmtree(codes)
+        build_formula_index(collection, folders.formulas, advance, codes=folders.codes, jobs=jobs)
+    number = write_posts(collection, folders, options.links, report, jobs=jobs)
+    shutil.rmtree(folders.codes)
     families = VECTOR_FAMILIES if options.vectors else ()
-    tasks: list[Callable[[], None]] = [partial(write_vectors, posts, family, rows) for family in families]
-    tasks.append(partial(learn_concepts, occurrences, number, posts))
+    tasks: list[Callable[[], None]] = [
+        partial(write_vectors, folders.posts, family, folders.rows) for family in families
+    ]
+    tasks.append(partial(learn_concepts, folders.occurrences, number, folders.posts))
     _learn(report, tasks, worth(local(jobs), number < SMALL))
-    shutil.rmtree(temporary)
+    shutil.rmtree(folders.passing)
     write_vocabulary(collection, work)
 
 

@@ -19,8 +19,7 @@ from porism.corpus.post import Thread
 from porism.hashing import hash64
 from porism.store.embedded.formulas.codes import KnownCodes
 from porism.store.embedded.learned_files import write_concepts
-from porism.store.embedded.storage.columns import ColumnWriter, OpenFiles, read_columns
-from porism.store.embedded.storage.key_counts import CountedKeys, KeyCounter
+from porism.store.embedded.storage.columns import ColumnWriter, CountedKeys, KeyCounter, OpenFiles, read_columns
 from porism.text.segment import Segment
 
 TYPES = {"key": "<u8", "post": "<u4"}

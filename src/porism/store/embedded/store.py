@@ -15,12 +15,11 @@ from porism.corpus.store.schema import DATABASE
 from porism.errors import PorismError
 from porism.integrity import StoredFile, Verification, Verify, check_opened
 from porism.progress import Progress
-from porism.store.embedded.learned_files import read_concepts
+from porism.store.embedded.learned_files import read_concepts, read_vocabulary
 from porism.store.embedded.manifest import NAME, RANKING, REBUILD, SEARCH, Manifest, read_manifest, save_manifest
 from porism.store.embedded.segments.opening import open_segments
 from porism.store.embedded.segments.writer import IndexWriter
 from porism.store.embedded.verify import DamageFinder, stored_files, verify_commit
-from porism.store.embedded.vocabulary import read_vocabulary
 from porism.store.local import LocalSnapshot, unit_counts, view_counts
 from porism.store.protocols import Learned, LogPosition, StoreInfo, StoreStatus
 from porism.store.weighting import ViewCounts
@@ -137,7 +136,7 @@ class EmbeddedStore:
         opened = open_segments(self.path, manifest)
         encoded = None
         if self._encoder != NO_ENCODER and (ENCODER in manifest.options or self._encoder is not None):
-            from porism.store.embedded.encoded.adding import (
+            from porism.store.embedded.encoding import (
                 open_encoded,  # most indexes have none, and need nothing for them
             )
 

@@ -14,30 +14,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable
+from contextlib import AbstractContextManager, nullcontext
 from threading import Lock
 from typing import Any, NamedTuple
 
-from porism.corpus.sources.raw import Dropped, Record, Source
-from porism.corpus.update.changes import Changes, PendingChanges
-from porism.corpus.update.delta import Delta, DeltaWriter
-from porism.corpus.update.sources import compare_source
+from porism.corpus.sources.raw import Record
+from porism.corpus.store.collection import Collection
+from porism.corpus.update.changes import Changes
+from porism.corpus.update.delta import DeltaWriter
 from porism.integrity import StoredFile, Verification
 from porism.locks import BusyError
 from porism.progress import Progress
 from porism.store import MEMORY
-from porism.store.local import LocalSnapshot, unit_counts, view_counts
-from porism.store.memory.building import Contents, build_contents
-from porism.store.memory.records import Records
+from porism.store.local import LocalSnapshot, LocalWriter, unit_counts, view_counts
+from porism.store.memory.building import Contents, RawRecords, build_contents
 from porism.store.protocols import Learned, LogPosition, Option, StoreInfo, StoreStatus
 
 OPTIONS: frozenset[Option] = frozenset({"weightings", "units"})
 FIRST_GENERATION = 1
 
 
-class State(NamedTuple):
+class Commit(NamedTuple):
     """What a commit replaces as a whole."""
 
-    records: Records
+    records: RawRecords
     contents: Contents
     position: LogPosition
     ranking: str
@@ -52,13 +52,13 @@ class MemoryStore:
     def __init__(self, name: str = "memory") -> None:
         self._name = name
         self._lock = Lock()
-        self._state = self._opened(Records(), FIRST_GENERATION)
+        self._state = self._opened(RawRecords(), FIRST_GENERATION)
 
     @classmethod
     def of(cls, records: Iterable[Record], name: str = "memory") -> MemoryStore:
         """Return a store of these records. Unlike a writer it also takes votes, badges and revisions."""
         store = cls(name)
-        store._state = store._opened(Records.of(records, name), FIRST_GENERATION)
+        store._state = store._opened(RawRecords.of(records, name), FIRST_GENERATION)
         return store
 
     def status(self) -> StoreStatus:
@@ -101,12 +101,12 @@ class MemoryStore:
             self._state = state._replace(ranking=text, snapshot=snapshot)
 
     def _opened(
-        self, records: Records, generation: int, position: LogPosition | None = None, ranking: str = ""
-    ) -> State:
+        self, records: RawRecords, generation: int, position: LogPosition | None = None, ranking: str = ""
+    ) -> Commit:
         contents = build_contents(records, self._name)
         snapshot = self._snapshot(contents, ranking, generation)
         self._committed = time.time()
-        return State(records, contents, position or LogPosition(), ranking, snapshot)
+        return Commit(records, contents, position or LogPosition(), ranking, snapshot)
 
     def _snapshot(self, contents: Contents, ranking: str, generation: int) -> LocalSnapshot:
         collection, documents, formulas = contents.collection, contents.documents, contents.formulas
@@ -123,13 +123,12 @@ class MemoryStore:
         return LocalSnapshot(info, learned, collection, documents, formulas)
 
 
-class MemoryWriter(PendingChanges):
+class MemoryWriter(LocalWriter):
     """Changes a store in memory. Use it in a `with` statement; changes that are not committed are dropped."""
 
     def __init__(self, store: MemoryStore, source: str, wait: float) -> None:
-        super().__init__()
+        super().__init__(source)
         self._store = store
-        self.source = source
         self._wait = wait
 
     def __enter__(self) -> MemoryWriter:
@@ -146,20 +145,16 @@ class MemoryWriter(PendingChanges):
         """The last record of a change log that the store has."""
         return self._store._state.position
 
-    def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
-        """Prepare the changes that bring the store to the state of a source; return what of the source is left out."""
-        self.changes, self.source, dropped = compare_source(self._store._state.contents.collection, source, delete_many)
-        return dropped
+    def collection(self) -> AbstractContextManager[Collection]:
+        """Return the collection, which stays open."""
+        return nullcontext(self._store._state.contents.collection)
 
-    def commit(self, position: LogPosition | None = None) -> Delta:
-        """Make the changes visible to snapshots that are opened from now on; return what changed."""
-        changes, self.changes = self.changes, Changes()
+    def write(self, changes: Changes, made: DeltaWriter, position: LogPosition | None) -> None:
+        """Build everything anew, if the changes changed anything; keep the position."""
         store, state = self._store, self._store._state
-        delta = DeltaWriter(state.contents.collection, changes, self.source).apply()  # drops what cannot be made
-        if delta:
+        place = position or state.position
+        if made.delta:
             records = state.records.changed(changes, self.source)
-            place = position or state.position
             store._state = store._opened(records, state.snapshot.info.generation + 1, place, state.ranking)
-        elif position is not None:
-            store._state = state._replace(position=position)
-        return delta
+        else:
+            store._state = state._replace(position=place)

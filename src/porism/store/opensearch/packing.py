@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FAMILIES, FIELDS
 from porism.store.embedded.formulas.store import expand_trees
-from porism.store.embedded.storage.records import decode_records
+from porism.store.embedded.storage.records import Records, decode_records
 from porism.store.embedded.vectors import VECTOR_FAMILIES, half_floats
 from porism.store.records import Formulas, PathRows, SymbolSequences, Threads
 
@@ -92,7 +92,8 @@ def unpack_threads(
     at_accepted = at_years + 2 * sizes
     at_vectors = at_accepted + sizes + sizes % 2
     at_terms = at_vectors + 2 * heads[:, 2:].sum(axis=1)
-    rows = decode_records(joined.data, at_terms, at_terms + lengths, sizes, FAMILIES, sorted(families), len(FIELDS))
+    packed = Records(joined.data, at_terms, at_terms + lengths)
+    rows = decode_records(packed, sizes, FAMILIES, sorted(families), len(FIELDS))
     if rows is None:
         return None
     ends = np.cumsum(sizes)

@@ -10,9 +10,8 @@ import numpy as np
 from porism.analysis.schema import FIELDS, VISUAL_FAMILY, Unit, View
 from porism.errors import PorismError
 from porism.integrity import DamageError
-from porism.store.embedded.learned_files import read_concepts
+from porism.store.embedded.learned_files import read_concepts, read_vocabulary
 from porism.store.embedded.vectors import VECTOR_FAMILIES, Basis, Matrix, Vectors
-from porism.store.embedded.vocabulary import read_vocabulary
 from porism.store.local import limited
 from porism.store.opensearch.blocks import USERS
 from porism.store.opensearch.cache import Documents

@@ -21,7 +21,7 @@ from porism.corpus.sources.raw import FAULTS
 from porism.corpus.update.changes import LINE, Changes, checked_records, parse_line
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError, StoreUnavailable
-from porism.store.changes.change_log import LogFullError, LogWriteError
+from porism.store.change_log import LogFullError, LogWriteError
 from porism.web.api.write_access import READ_ONLY, WriteAccess
 from porism.web.http.errors import BadRequest
 from porism.web.http.parameters import Parameter, parse_parameters

@@ -16,7 +16,7 @@ from starlette.requests import Request
 from porism.accounts import AccessToken, TokenFile
 from porism.errors import PorismError
 from porism.store import open_store
-from porism.store.changes.change_log import ChangeLog, open_log
+from porism.store.change_log import ChangeLog, open_log
 from porism.store.protocols import LogPosition
 from porism.store.state import State
 from porism.web.http.errors import LOG, BadRequest

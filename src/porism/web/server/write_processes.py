@@ -20,7 +20,7 @@ from porism.errors import PorismError
 from porism.integrity import FileWatch
 from porism.search.engine import Engine
 from porism.store import open_content, open_store
-from porism.store.changes.applying import PASSING, LogApplier
+from porism.store.applying import PASSING, LogApplier
 from porism.store.maintenance import build_index
 from porism.store.protocols import Store
 from porism.store.state import State

@@ -8,7 +8,7 @@ import shutil
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -37,17 +37,15 @@ from porism.store.embedded.formulas.codes import (
 from porism.store.embedded.formulas.packed_layouts import LayoutTable, layout_table
 from porism.store.embedded.formulas.store import KEY_TYPES, KIND, STATISTICS, TYPES, compress_trees
 from porism.store.embedded.manifest import Manifest, write_manifest
-from porism.store.embedded.storage.columns import ColumnWriter, OpenFiles
-from porism.store.embedded.storage.key_counts import KeyCounter
-from porism.store.embedded.storage.rows import Rows, RowsWriter
-from porism.store.embedded.terms.dictionary import DictionaryWriter
+from porism.store.embedded.storage.columns import ColumnWriter, KeyCounter, OpenFiles
+from porism.store.embedded.storage.rows import Rows, RowsWriter, fold_documents
+from porism.store.embedded.terms.dictionary import DictionaryWriter, LocalRows
 from porism.store.embedded.terms.embedded import write_frequencies
 from porism.store.embedded.terms.postings import write_postings
-from porism.store.embedded.workers import LocalRows, open_in_worker, rows_of_codes
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class FormulaBlock:
     """Formulas as columns. A label is its position in `labels`. `terms` are the rows of each family, `keys` and
     `key_counts` say how many path groups have each path key, and `encoded` has the term codes of the expressions, for
     the index of posts."""
@@ -60,7 +58,7 @@ class Block:
     encoded: EncodedFormulas
 
 
-def make_block(formulas: Sequence[VisualTrees]) -> Block:
+def make_block(formulas: Sequence[VisualTrees]) -> FormulaBlock:
     """Compute the block of formulas, of which there is at least one."""
     packed = [formula.trees for formula in formulas]
     layouts = layout_table(packed)
@@ -70,8 +68,11 @@ def make_block(formulas: Sequence[VisualTrees]) -> Block:
     columns = _columns(formulas, layouts, table, label_ids)
     terms = local_terms(layouts, table)
     encoded = encode([formula.expression_id for formula in formulas], table, terms)
-    rows = {family: rows_of_codes(found.sizes, found.codes, found.hashes) for family, found in terms.items()}
-    return Block(columns, list(label_ids), rows, keys, counts, encoded)
+    rows = {
+        family: LocalRows(fold_documents(found.sizes, found.codes, len(found.hashes)), found.hashes)
+        for family, found in terms.items()
+    }
+    return FormulaBlock(columns, list(label_ids), rows, keys, counts, encoded)
 
 
 def _path_groups(paths: PathTable) -> npt.NDArray[np.uint32]:
@@ -112,7 +113,7 @@ def _columns(
     return {name: np.asarray(values, TYPES[name]) for name, values in columns.items()}
 
 
-def formulas_with_label(label_ids: npt.NDArray[np.int32], block: Block, tree: str) -> dict[int, int]:
+def formulas_with_label(label_ids: npt.NDArray[np.int32], block: FormulaBlock, tree: str) -> dict[int, int]:
     """Return for each label id how many formulas of the block have it in this tree (`layout` or `operator`)."""
     counts = np.zeros(len(label_ids), np.int64)
     _count_formulas(block.columns[f"{tree}_at"], block.columns[f"{tree}_label"], counts)
@@ -195,7 +196,7 @@ class _TermsWriter(OpenFiles):
             family: self._stack.enter_context(RowsWriter(self._temporary, family, 1)) for family in FORMULA_FAMILIES
         }
 
-    def add(self, block: Block) -> dict[str, npt.NDArray[np.uint32]]:
+    def add(self, block: FormulaBlock) -> dict[str, npt.NDArray[np.uint32]]:
         """Append the rows of a block; return the dictionary ids of its local codes by family."""
         ids = {}
         for family, local in block.terms.items():
@@ -234,6 +235,12 @@ def _index(
         build.add_extra(extra)
 
 
+@lru_cache(1)
+def open_in_worker(path: Path, digest: str) -> Collection:
+    """Open a collection, or return it if it is open already: the digest tells collections at one path apart."""
+    return Collection.open(path)
+
+
 class _Task(NamedTuple):
     """A task of a worker: visual ids or expression ids of a collection."""
 
@@ -259,7 +266,7 @@ def _with_expressions(task: _Task) -> _Task:
     return task._replace(collection=partial(open_excerpt, expression_rows(task.collection(), task.ids.tolist())))
 
 
-def _make_block(task: _Task) -> Block:
+def _make_block(task: _Task) -> FormulaBlock:
     """Make, in a worker, the block of visual ids."""
     return make_block(list(task.collection().visual_trees(task.ids.tolist())))
 
@@ -283,7 +290,7 @@ class _FormulaWriter:
         self._ends = dict.fromkeys((name for name in TYPES if name.endswith("_at")), 0)
         self._keys = KeyCounter("<u4")
 
-    def add(self, block: Block) -> None:
+    def add(self, block: FormulaBlock) -> None:
         """Write a block and count its labels and path keys."""
         self._codes.add(block.encoded, self._terms.add(block))
         label_ids = np.array([self._labels.setdefault(label, len(self._labels)) for label in block.labels], np.int32)

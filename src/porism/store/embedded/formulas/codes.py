@@ -192,7 +192,7 @@ def _append_forms(columns: ColumnWriter, items: Mapping[str, Any], first: int) -
         )
 
 
-class ExpressionParts:
+class PartCodes:
     """The codes of the sub-expressions of every expression, mapped."""
 
     def __init__(self, directory: Path) -> None:

@@ -14,12 +14,11 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FORMULA_FAMILIES
 from porism.integrity import DamageError
-from porism.store.embedded.formulas.codes import FORMS, ExpressionParts
+from porism.store.embedded.formulas.codes import FORMS, PartCodes
 from porism.store.embedded.manifest import Manifest, read_manifest
-from porism.store.embedded.storage.columns import read_columns
-from porism.store.embedded.storage.key_counts import CountedKeys
-from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex
-from porism.store.embedded.terms.scoring import NO_UNITS, UnitMap
+from porism.store.embedded.storage.columns import CountedKeys, read_columns
+from porism.store.embedded.terms.embedded import DeletedTerms, DocumentUnits, EmbeddedTermIndex
+from porism.store.embedded.terms.postings import NO_UNITS, UnitMap
 from porism.store.records import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
 
 LEVEL, WINDOW, MEMORY = 6, -12, 4  # trees are small; preparing a larger window takes longer than compressing
@@ -98,9 +97,8 @@ class EmbeddedFormulas:
         self.formulas: int = rows - gone
         unit_map = UnitMap(NO_UNITS, True, rows) if deleted is None else _without(deleted.rows, rows)
         terms = None if deleted is None else deleted.terms
-        self.terms = EmbeddedTermIndex(
-            directory / "terms", FORMULA_FAMILIES, ("formula",), {"formula": unit_map}, "formula", deleted=terms
-        )
+        units = DocumentUnits({"formula": unit_map}, "formula")
+        self.terms = EmbeddedTermIndex(directory / "terms", FORMULA_FAMILIES, ("formula",), units, terms)
         self.labels = {label: at for at, (label, _, _) in enumerate(statistics["labels"])}
         counts = np.array([row[1:] for row in statistics["labels"]], np.int64).reshape(-1, 2)
         self.label_counts = LabelCounts(counts[:, 0], counts[:, 1])
@@ -109,7 +107,7 @@ class EmbeddedFormulas:
             self.label_counts = LabelCounts(counts[:, 0] - own.layout, counts[:, 1] - own.operators)
         self.layout_weights = label_weights(self.label_counts.layout, self.formulas)
         self.operator_weights = label_weights(self.label_counts.operators, self.formulas)
-        self._parts = ExpressionParts(directory / FORMS)
+        self._parts = PartCodes(directory / FORMS)
         keys = read_columns(directory / "keys", KEY_TYPES)
         self._keys = CountedKeys(keys["key"], keys["key_count"])
         self.path_group_count = int(keys["key_count"].sum()) - (

@@ -16,29 +16,28 @@ import numpy.typing as npt
 
 from porism.analysis.pieces import Pieces, split_thread
 from porism.analysis.schema import FAMILIES, FIELDS
-from porism.corpus.content import Content
-from porism.corpus.content import VisualUse as KindOfUse
+from porism.corpus.content import Content, VisualUse
 from porism.corpus.post import Post, Thread
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.excerpt import expression_rows, expressions_of, open_excerpt, thread_rows
 from porism.parallel import Jobs, ordered, workers, worth
 from porism.progress import Progress
 from porism.store.embedded.concept_learning import ConceptBlock, ConceptCollector, ConceptWriter
-from porism.store.embedded.formulas.codes import MISSING, CodesExcerpt, FormulaCodes, KnownCodes
-from porism.store.embedded.posts.occurrences import Occurrences, VisualUse
+from porism.store.embedded.formulas.build import open_in_worker
+from porism.store.embedded.formulas.codes import FORMS, MISSING, CodesExcerpt, FormulaCodes, KnownCodes
+from porism.store.embedded.posts.occurrences import FieldFormulas, Occurrences
 from porism.store.embedded.posts.store import POST_TYPES, thread_of_posts
 from porism.store.embedded.storage.columns import ArrayWriter, ColumnWriter, OpenFiles, read_array, smallest
 from porism.store.embedded.storage.records import RecordsWriter
 from porism.store.embedded.storage.rows import Rows, RowsWriter
-from porism.store.embedded.terms.dictionary import DictionaryWriter
+from porism.store.embedded.terms.dictionary import DictionaryWriter, LocalRows
 from porism.store.embedded.terms.embedded import write_frequencies
 from porism.store.embedded.terms.postings import write_postings
-from porism.store.embedded.workers import LocalRows, open_in_worker
 
 Ints = npt.NDArray[np.int64]
 
 
-class Task(NamedTuple):
+class ThreadTask(NamedTuple):
     """A task of a worker: questions of a collection. `codes` are the terms of its formulas; `learn` requests the
     occurrences that concepts are learned from."""
 
@@ -64,7 +63,7 @@ class ThreadResult(NamedTuple):
     concepts: ConceptBlock | None
 
 
-def make_threads(task: Task) -> ThreadResult:
+def make_threads(task: ThreadTask) -> ThreadResult:
     """Do one task."""
     collection, known = task.collection(), task.codes()
     concepts = ConceptCollector()
@@ -84,7 +83,7 @@ def make_threads(task: Task) -> ThreadResult:
     return ThreadResult(threads.block(known, collection), concepts.block(known) if task.learn else None)
 
 
-def with_content(task: Task) -> Task:
+def with_content(task: ThreadTask) -> ThreadTask:
     """Return a task that holds the threads and the terms it reads."""
     collection, known = task.collection(), task.codes()
     assert isinstance(known, FormulaCodes)
@@ -104,7 +103,7 @@ class _Threads:
         self._sizes: list[int] = []
         self._posts: list[tuple[int, int, int, int]] = []  # in the order of POST_TYPES
 
-    def add(self, thread: Thread, pieces: Pieces, visuals: list[VisualUse]) -> None:
+    def add(self, thread: Thread, pieces: Pieces, visuals: list[FieldFormulas]) -> None:
         """Add the next thread."""
         accepted = thread.question.accepted_id
         has_accepted = any(answer.id == accepted for answer in thread.answers)
@@ -126,13 +125,13 @@ def _attributes(post: Post, accepted: bool) -> tuple[int, int, int, int]:
     return post.id, year, post.score, int(accepted)
 
 
-def _visuals(thread: Thread, uses: Mapping[int, Sequence[KindOfUse]]) -> list[VisualUse]:
+def _visuals(thread: Thread, uses: Mapping[int, Sequence[VisualUse]]) -> list[FieldFormulas]:
     """Return where formulas occur in the posts of a thread."""
-    found: list[VisualUse] = []
+    found: list[FieldFormulas] = []
     for position, post in enumerate((thread.question, *thread.answers)):
         for kind, same in groupby(uses.get(post.id, ()), itemgetter(0)):
             field = f"{post.kind}_comments" if kind == "comment" else kind
-            found.append(VisualUse(position, field, [use.visual_id for use in same]))
+            found.append(FieldFormulas(position, field, [use.visual_id for use in same]))
     return found
 
 
@@ -190,39 +189,50 @@ class PostsWriter(OpenFiles):
             write_frequencies(path, threads)
 
 
+class SegmentFolders(NamedTuple):
+    """The folders of a segment that is written: formulas, posts, and what one stage leaves for the next."""
+
+    formulas: Path
+    posts: Path
+    passing: Path
+    codes: Path  # of the terms of formulas
+    rows: Path  # of posts, by family
+    occurrences: Path  # that concepts are learned from
+
+    @classmethod
+    def of(cls, work: Path) -> SegmentFolders:
+        """Return the folders inside of one."""
+        passing = work / "passing"
+        return cls(work / "formulas", work / "posts", passing, passing / "codes", passing / "rows", passing / "names")
+
+
 def write_posts(
     collection: Collection,
-    directory: Path,
-    *,
+    folders: SegmentFolders,
     links: bool,
     progress: Progress,
-    codes: Path,
-    forms: Path,
-    rows: Path,
-    occurrences: Path | None,
     questions: Ints | None = None,
     jobs: Jobs = 0,
 ) -> int:
-    """Write the threads of these questions (default: all) in the order of their ids; return the number of posts.
+    """Write the threads of these questions in the order of their ids; return the number of posts.
 
-    `codes` and `forms` hold the terms of the formulas. The rows of each family are written to the folder `rows`. What
-    concepts are learned from is written to `occurrences`, if given.
-    """
+    Without `questions` all threads are written, and the occurrences that concepts are learned from."""
+    learn = questions is None
     if questions is None:
         questions = np.fromiter(collection.question_ids(), np.int64)
     content = partial(open_in_worker, collection.path, collection.digest)
-    known = partial(open_codes, codes, forms)
+    known = partial(open_codes, folders.codes, folders.formulas / FORMS)
 
-    def tasks() -> Iterator[tuple[int, Task]]:
+    def tasks() -> Iterator[tuple[int, ThreadTask]]:
         for start in range(0, len(questions), CHUNK):
             chunk = questions[start : start + CHUNK]
-            yield len(chunk), Task(content, known, chunk, links, occurrences is not None)
+            yield len(chunk), ThreadTask(content, known, chunk, links, learn)
 
     with (
         progress.stage("threads", len(questions)) as advance,
         workers(worth(jobs, len(questions) < SMALL)) as pool,
-        PostsWriter(directory, rows) as writer,
-        nullcontext() if occurrences is None else ConceptWriter(occurrences) as concepts,
+        PostsWriter(folders.posts, folders.rows) as writer,
+        ConceptWriter(folders.occurrences) if learn else nullcontext() as concepts,
     ):
         for count, made in ordered(pool, make_threads, tasks(), with_content):
             writer.add(made.block)

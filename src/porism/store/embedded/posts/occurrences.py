@@ -16,8 +16,7 @@ from porism.corpus.content import Content
 from porism.corpus.post import Thread
 from porism.store.embedded.formulas.codes import MISSING, ExtraFormulas, KnownCodes, encode_expressions
 from porism.store.embedded.storage.rows import fold_rows
-from porism.store.embedded.terms.dictionary import Hashes, local_codes
-from porism.store.embedded.workers import LocalRows, Vocabulary
+from porism.store.embedded.terms.dictionary import BlockTerms, Hashes, LocalRows, local_codes
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
@@ -27,7 +26,7 @@ FIELD_NUMBER = {field: number for number, field in enumerate(FIELDS)}
 NAMED_FAMILIES = ("words", TAG_FAMILY, VISUAL_FAMILY)
 
 
-class VisualUse(NamedTuple):
+class FieldFormulas(NamedTuple):
     """Formulas of a field of a post: the position of the post in its thread, the field, and the visual ids."""
 
     post: int
@@ -39,7 +38,7 @@ class _FamilyOccurrences:
     """Occurrences of one family: term, row and field of each."""
 
     def __init__(self) -> None:
-        self.vocabulary = Vocabulary()
+        self.vocabulary = BlockTerms()
         self._codes: list[int] = []
         self._places: list[tuple[int, int, int]] = []  # row, field, number of terms
 
@@ -67,7 +66,7 @@ class Occurrences:
         self._expressions: list[int] = []  # of each formula
         self._formula_places: list[tuple[int, int, int]] = []  # row, field, number of formulas
 
-    def add(self, thread: Thread, pieces: Pieces, visuals: Sequence[VisualUse]) -> None:
+    def add(self, thread: Thread, pieces: Pieces, visuals: Sequence[FieldFormulas]) -> None:
         """Add the next thread: a row for its question, then one for each answer."""
         row, question = self.posts, thread.question
         self._add(row, "title", pieces.title)

@@ -15,8 +15,8 @@ from porism.analysis.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Un
 from porism.caching import cached_method
 from porism.store.embedded.storage.columns import read_array, read_columns
 from porism.store.embedded.storage.records import RecordsReader
-from porism.store.embedded.terms.embedded import DeletedTerms, EmbeddedTermIndex, Mask
-from porism.store.embedded.terms.scoring import UnitMap
+from porism.store.embedded.terms.embedded import DeletedTerms, DocumentUnits, EmbeddedTermIndex, Mask
+from porism.store.embedded.terms.postings import UnitMap
 from porism.store.embedded.vectors import VECTOR_FAMILIES, Vectors
 from porism.store.records import UNKNOWN, Filter, Positions, Term, Threads
 
@@ -56,7 +56,9 @@ class EmbeddedPosts:
         self.vectors = {family: Vectors(directory, family) for family in VECTOR_FAMILIES if vectors}
         self._masks = cached_method(FILTERS_KEPT, self._mask)
         terms = None if deleted is None else deleted.terms
-        self.terms = EmbeddedTermIndex(directory, FAMILIES, FIELDS, self._units(), "thread", self._masks, terms)
+        self.terms = EmbeddedTermIndex(
+            directory, FAMILIES, FIELDS, DocumentUnits(self._units(), "thread", self._masks), terms
+        )
 
     def _units(self) -> dict[str, UnitMap]:
         threads, is_answer = thread_of_posts(self._first), self._is_answer

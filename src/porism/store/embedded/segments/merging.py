@@ -23,10 +23,10 @@ from porism.corpus.update.merge import merge_parts, write_generation
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
 from porism.store.embedded.build import SegmentOptions, write_segment
-from porism.store.embedded.encoded.adding import encode_new_segment
+from porism.store.embedded.encoding import encode_new_segment
 from porism.store.embedded.formulas.build import FormulaPart
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, read_manifest
-from porism.store.embedded.segments.opening import Segment, open_segment
+from porism.store.embedded.segments.opening import IndexSegment, open_segment
 from porism.store.embedded.segments.writer import (
     COLLECTION,
     FOLDER,
@@ -66,7 +66,7 @@ class _Snapshot(NamedTuple):
 
     manifest: Manifest
     start: int
-    segments: list[Segment]
+    segments: list[IndexSegment]
     first_part: int
     parts: int
 
@@ -107,7 +107,7 @@ def _merge(place: Path, chosen: int | None, progress: Progress) -> bool:
     return is_committed or _merge(place, chosen, progress)
 
 
-def _first_part(index: Path, segments: Sequence[Segment], folders: Sequence[Path], start: int) -> int:
+def _first_part(index: Path, segments: Sequence[IndexSegment], folders: Sequence[Path], start: int) -> int:
     """Return the first part of the collection that is merged: that of the first merged segment."""
     if start < 2:  # deletions make parts, too, that no segment belongs to
         return start

@@ -12,15 +12,13 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FAMILIES, FORMULA_FAMILIES
 from porism.corpus.content import VisualTrees
-from porism.store.embedded.formulas.build import Block, formulas_with_label, make_block
+from porism.store.embedded.formulas.build import FormulaBlock, formulas_with_label, make_block
 from porism.store.embedded.formulas.store import KIND as FORMULAS
 from porism.store.embedded.formulas.store import DeletedFormulas, EmbeddedFormulas, LabelCounts
 from porism.store.embedded.manifest import Manifest, SegmentEntry, read_manifest
 from porism.store.embedded.posts.store import DeletedThreads, EmbeddedPosts
-from porism.store.embedded.segments.formulas import SegmentedFormulas
-from porism.store.embedded.segments.reading import SegmentedPosts
-from porism.store.embedded.storage.columns import HEADERS
-from porism.store.embedded.storage.key_counts import CountedKeys
+from porism.store.embedded.segments.reading import SegmentedFormulas, SegmentedPosts
+from porism.store.embedded.storage.columns import HEADERS, CountedKeys
 from porism.store.embedded.terms.embedded import DeletedTerms
 from porism.store.records import UNKNOWN
 
@@ -79,7 +77,7 @@ def delete_formulas(formulas: EmbeddedFormulas, before: DeletedFormulas, visuals
     return DeletedFormulas(np.union1d(before.rows, rows), terms, LabelCounts(layout, operators), keys)
 
 
-def _codes(formulas: EmbeddedFormulas, family: str, block: Block) -> Ints:
+def _codes(formulas: EmbeddedFormulas, family: str, block: FormulaBlock) -> Ints:
     """Return the codes of the terms of a block, each once for a formula."""
     local = block.terms[family]
     formula = np.repeat(np.arange(len(local.rows.sizes)), local.rows.sizes)
@@ -139,7 +137,7 @@ def read_deletions(path: Path) -> Deletions:
         )
 
 
-class Segment(NamedTuple):
+class IndexSegment(NamedTuple):
     """An opened segment."""
 
     entry: SegmentEntry
@@ -157,14 +155,14 @@ class OpenedSegments(NamedTuple):
     learned: Path
 
 
-def open_segment(index: Path, entry: SegmentEntry, vectors: bool) -> Segment:
+def open_segment(index: Path, entry: SegmentEntry, vectors: bool) -> IndexSegment:
     """Open one segment of an index."""
     directory = index / entry.name
     deletions = read_deletions(index / entry.deletions) if entry.deletions else None
     posts = EmbeddedPosts(directory / "posts", vectors=vectors, deleted=deletions.threads if deletions else None)
     manifest = read_manifest(directory / "formulas", FORMULAS)
     formulas = EmbeddedFormulas(directory / "formulas", manifest, deletions.formulas if deletions else None)
-    return Segment(entry, directory, posts, formulas, deletions)
+    return IndexSegment(entry, directory, posts, formulas, deletions)
 
 
 def open_segments(index: Path, manifest: Manifest) -> OpenedSegments:

@@ -1,23 +1,24 @@
-"""Posts and formulas of several segments, read as those of one index."""
+"""Posts and formulas of several segments, read as those of one index. A visual id that is not deleted is in exactly one
+of them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from collections.abc import Collection as Names
-from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import FAMILIES, Unit
+from porism.analysis.schema import FAMILIES, FORMULA_FAMILIES, Unit
 from porism.caching import cached_method
 from porism.compiled import compiled
+from porism.store.embedded.formulas.store import EmbeddedFormulas, inverse_frequency, label_weights
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.segments.term_index import RowMap, SegmentedTermIndex
-from porism.store.records import UNKNOWN, Positions, TermRows, Threads
+from porism.store.records import UNKNOWN, Formulas, Ints, PathRows, Positions, SymbolSequences, TermRows, Threads
 
-Ints = npt.NDArray[np.int64]
 NO_MAPPING = np.empty(0, np.uint32)
 
 
@@ -160,3 +161,140 @@ def _copy_entries(
             out_fields[at] = fields[entry]
             out_counts[at] = counts[entry]
             at += 1
+
+
+Labels = npt.NDArray[np.int32]
+
+
+class _FormulaPart(NamedTuple):
+    """Formulas of one segment within a batch: their positions in the batch, the formulas, and the labels of the index
+    by local label."""
+
+    positions: Ints
+    formulas: Formulas
+    labels: Labels
+
+
+class SegmentedFormulas:
+    """The formulas of several segments, in the order of visual ids."""
+
+    def __init__(self, segments: Sequence[EmbeddedFormulas]) -> None:
+        self._segments = segments
+        self._rows = RowMap([one.all_visual_ids for one in segments], [one.deleted for one in segments])
+        row_map = self._rows  # not `self`, which would make a cycle that keeps files open
+        self.terms = SegmentedTermIndex([one.terms for one in segments], FORMULA_FAMILIES, lambda _: row_map)
+        self.labels: dict[str, int] = {}
+        self._label_ids = [
+            np.array([self.labels.setdefault(label, len(self.labels)) for label in one.labels], np.int32)
+            for one in segments
+        ]
+        self.layout_weights = self._weights(lambda one: one.label_counts.layout)
+        self.operator_weights = self._weights(lambda one: one.label_counts.operators)
+        self._path_groups = sum(one.path_group_count for one in segments)
+        self._visual_ids = np.empty(len(self._rows), np.int64)
+        for number, one in enumerate(segments):
+            rows = self._rows.number(number, np.arange(len(one.all_visual_ids)))
+            self._visual_ids[rows[rows >= 0]] = one.all_visual_ids[rows >= 0]
+
+    def _weights(self, counts: Callable[[EmbeddedFormulas], Ints]) -> npt.NDArray[np.float64]:
+        total = np.zeros(len(self.labels), np.int64)
+        for ids, one in zip(self._label_ids, self._segments, strict=True):
+            total[ids] += counts(one)
+        return label_weights(total, self.formulas)
+
+    @property
+    def formulas(self) -> int:
+        """The number of formulas."""
+        return len(self._rows)
+
+    @property
+    def unseen_label_weight(self) -> float:
+        """The weight of a label that no formula has."""
+        return float(label_weights([0], self.formulas)[0])
+
+    def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
+        """Return ln(all path groups / path groups with this key) for each key. An unseen key counts as seen once."""
+        groups = np.zeros(len(keys), np.int64)
+        for one in self._segments:
+            groups += one.path_groups(keys)
+        return inverse_frequency(groups, self._path_groups)
+
+    def fetch(self, rows: Ints, records: Any = None) -> Formulas:
+        """Return formulas in one batch. Their symbols and paths are copied where they are not all in the first
+        segment."""
+        parts = []
+        for number, positions, own in self._rows.split(rows):
+            if not number and len(own) == len(rows):
+                return self._segments[0].fetch(own, records)._replace(numbers=rows)
+            parts.append(_FormulaPart(positions, self._segments[number].fetch(own), self._label_ids[number]))
+        if not parts:
+            return self._segments[0].fetch(rows, records)
+        layout = _gather(parts, lambda one: one.layout, ("labels", "edges"))
+        operators = _gather(parts, lambda one: one.operators, ("labels",))
+        paths = _gather(parts, lambda one: one.paths, ("above", "keys", "labels"))
+        leaves = _placed([part.positions for part in parts], [part.formulas.paths.leaves for part in parts])
+        return Formulas(
+            rows,
+            self.visual_ids(rows),
+            SymbolSequences(layout.starts, layout.ends, **layout.columns),
+            SymbolSequences(operators.starts, operators.ends, operators.columns["labels"], np.empty(0, np.uint8)),
+            PathRows(paths.starts, paths.ends, **paths.columns, leaves=leaves),
+            records,
+        )
+
+    def trees(self, rows: Sequence[int]) -> list[bytes]:
+        """Return the packed trees of formulas."""
+        return self._each(rows, lambda segment, own: segment.trees(own))
+
+    def latex(self, rows: Sequence[int]) -> list[str]:
+        """Return the LaTeX of formulas."""
+        return self._each(rows, lambda segment, own: segment.latex(own))
+
+    def _each(self, rows: Sequence[int], read: Callable[[EmbeddedFormulas, list[int]], list[Any]]) -> list[Any]:
+        found: list[Any] = [None] * len(rows)
+        for number, positions, own in self._rows.split(np.array(rows, np.int64)):
+            for at, value in zip(positions.tolist(), read(self._segments[number], own.tolist()), strict=True):
+                found[at] = value
+        return found
+
+    def visual_ids(self, rows: Ints) -> Ints:
+        """Return the visual ids of formulas."""
+        return self._visual_ids[rows]
+
+    def rows(self, visual_ids: Ints) -> Ints:
+        """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
+        held = self._visual_ids
+        if not len(held):
+            return np.full(len(visual_ids), UNKNOWN, np.int64)
+        at = np.minimum(np.searchsorted(held, visual_ids), len(held) - 1)
+        return np.where(held[at] == visual_ids, at, UNKNOWN)
+
+    def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
+        """Return the codes of the sub-expressions of expressions. An expression is in the last segment that starts at
+        or before its id."""
+        found = []
+        for expression in expressions:
+            number = max(at for at, one in enumerate(self._segments) if one.first_expression <= max(expression, 1))
+            own = np.array(self._segments[number].part_codes([expression])[0], np.int64)
+            found.append(self.terms.codes["parts"].to_index(number, own).tolist())
+        return found
+
+
+class _Gathered(NamedTuple):
+    """Spans of a batch in new columns, and the columns by name."""
+
+    starts: Ints
+    ends: Ints
+    columns: dict[str, npt.NDArray[Any]]
+
+
+def _gather(parts: Sequence[_FormulaPart], read: Callable[[Formulas], Any], names: Sequence[str]) -> _Gathered:
+    """Copy the spans of all parts into new columns; labels become those of the index."""
+    found, places = [read(part.formulas) for part in parts], [part.positions for part in parts]
+    sizes = _placed(places, [own.ends - own.starts for own in found])
+    ends = np.cumsum(sizes)
+    sources = [_spread(own.starts, own.ends - own.starts) for own in found]
+    targets = [_spread((ends - sizes)[at], sizes[at]) for at in places]
+    columns = {name: [getattr(own, name)[at] for own, at in zip(found, sources, strict=True)] for name in names}
+    columns["labels"] = [part.labels[own] for part, own in zip(parts, columns["labels"], strict=True)]
+    return _Gathered(ends - sizes, ends, {name: _placed(targets, values) for name, values in columns.items()})

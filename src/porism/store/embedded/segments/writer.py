@@ -14,25 +14,22 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from types import TracebackType
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.corpus.sources.raw import Dropped, Source
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.parts import part_folders
-from porism.corpus.update.changes import Changes, PendingChanges
-from porism.corpus.update.delta import Delta, DeltaWriter
-from porism.corpus.update.sources import compare_source
+from porism.corpus.update.changes import Changes
+from porism.corpus.update.delta import DeltaWriter
 from porism.files import sync_folder
 from porism.integrity import FileChecksum, describe_file
 from porism.locks import only_writer
 from porism.progress import Silent
 from porism.store.embedded.build import collection_counts
-from porism.store.embedded.encoded.adding import encode_new_segment
+from porism.store.embedded.encoding import encode_new_segment
 from porism.store.embedded.formulas.build import FormulaPart, build_formula_index
-from porism.store.embedded.formulas.codes import FORMS
 from porism.store.embedded.manifest import (
     SEARCH,
     Manifest,
@@ -41,11 +38,11 @@ from porism.store.embedded.manifest import (
     read_manifest,
     save_manifest,
 )
-from porism.store.embedded.posts.build import write_posts
+from porism.store.embedded.posts.build import SegmentFolders, write_posts
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.segments.opening import (
     Deletions,
-    Segment,
+    IndexSegment,
     delete_formulas,
     delete_threads,
     no_deletions,
@@ -54,6 +51,7 @@ from porism.store.embedded.segments.opening import (
 )
 from porism.store.embedded.terms.dictionary import Dictionary
 from porism.store.embedded.vectors import project_vectors
+from porism.store.local import LocalWriter
 from porism.store.protocols import LogPosition
 
 Ints = npt.NDArray[np.int64]
@@ -69,24 +67,13 @@ def write_later_segment(
 ) -> None:
     """Write the segment of these threads and formulas of a collection. Their vectors are projected on the basis of the
     first segment."""
-    temporary = directory / "passing"
-    build_formula_index(collection, directory / "formulas", codes=temporary / "codes", part=part)
-    posts = directory / "posts"
-    write_posts(
-        collection,
-        posts,
-        links=links,
-        progress=Silent(),
-        codes=temporary / "codes",
-        forms=directory / "formulas" / FORMS,
-        rows=temporary / "rows",
-        occurrences=None,
-        questions=np.array(sorted(questions), np.int64),
-    )
+    folders = SegmentFolders.of(directory)
+    build_formula_index(collection, folders.formulas, codes=folders.codes, part=part)
+    write_posts(collection, folders, links, Silent(), np.array(sorted(questions), np.int64))
     for family, vectors in first.vectors.items():
-        codes = first.terms.dictionary(family).find_hashes(Dictionary(posts / family).by_id())
-        project_vectors(posts, family, temporary / "rows", vectors, codes)
-    shutil.rmtree(temporary)
+        codes = first.terms.dictionary(family).find_hashes(Dictionary(folders.posts / family).by_id())
+        project_vectors(folders.posts, family, folders.rows, vectors, codes)
+    shutil.rmtree(folders.passing)
 
 
 FOLDER = "segments"
@@ -96,7 +83,7 @@ SYNC_THREADS = 16
 MERGE = "merge-"  # the folder of a merge that is under way: this, and the number of its process
 
 
-class IndexWriter(PendingChanges):
+class IndexWriter(LocalWriter):
     """Changes an index. Use it in a `with` statement; changes that are not committed are dropped.
 
     with IndexWriter("index") as writer:
@@ -108,58 +95,46 @@ class IndexWriter(PendingChanges):
     def __init__(self, index: str | Path, source: str = "update", *, wait: float = 0.0) -> None:
         """Open an index to change it. New posts name `source` as their origin. `wait`: seconds to wait for another
         writer."""
-        super().__init__()
+        super().__init__(source)
         self.index = Path(index)
         self._wait = wait
-        self.source = source
         self._stack = ExitStack()
 
     def __enter__(self) -> IndexWriter:
         with ExitStack() as stack:
             stack.enter_context(only_writer(self.index, wait=self._wait))
-            self._manifest = read_manifest(self.index, SEARCH)  # no other process commits while this one holds the lock
+            # No other process commits while this one holds the lock.
+            self._manifest = read_manifest(self.index, SEARCH)
             remove_unused(self.index, self._manifest)
             self._stack = stack.pop_all()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         self._stack.close()
 
-    def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
-        """Prepare the changes that bring the index to the state of a source; return what of the source is left out."""
-        with open_collection_of(self.index, self._manifest) as collection:
-            self.changes, self.source, dropped = compare_source(collection, source, delete_many)
-        return dropped
+    def collection(self) -> Collection:
+        """Open the collection of the index."""
+        return open_collection_of(self.index, self._manifest)
 
     @property
     def log_position(self) -> LogPosition:
         """The last record of a change log that the index has."""
         return self._manifest.log_position
 
-    def commit(self, position: LogPosition | None = None) -> Delta:
-        """Make the changes visible to readers that open the index from now on; return what changed.
-
-        `position` is the last record of a change log that the changes come from. It is stored with them, so that no
-        record is applied twice."""
-        changes, self.changes = self.changes, Changes()
+    def write(self, changes: Changes, made: DeltaWriter, position: LogPosition | None) -> None:
+        """Write a segment with the changes, and the position."""
         manifest = self._manifest if position is None else self._manifest.at_position(position)
-        with open_collection_of(self.index, manifest) as collection:
-            writer = DeltaWriter(collection, changes, self.source)
-            delta = writer.apply()
-            if delta:
-                self._manifest = self._commit(manifest, collection, writer)
-            elif position is not None:
-                save_manifest(self.index, manifest)
-                self._manifest = manifest
+        if made.delta:
+            self._manifest = self._commit(manifest, made)
+        else:
+            save_manifest(self.index, manifest)
+            self._manifest = manifest
         if position is not None:  # records of the log are removed once their commit is on disk
             for folder in (self.index, self.index / FOLDER):
                 if folder.is_dir():
                     sync_folder(folder)
-        return delta
 
-    def _commit(self, manifest: Manifest, collection: Collection, writer: DeltaWriter) -> Manifest:
+    def _commit(self, manifest: Manifest, writer: DeltaWriter) -> Manifest:
         delta = writer.delta
         name = new_folder(self.index, manifest)
         folder = self.index / name
@@ -182,7 +157,9 @@ class IndexWriter(PendingChanges):
             return commit(self.index, manifest, changed, entries)
 
 
-def delete_from(index: Path, segment: Segment, threads: list[int], visuals: list[int], generation: int) -> SegmentEntry:
+def delete_from(
+    index: Path, segment: IndexSegment, threads: list[int], visuals: list[int], generation: int
+) -> SegmentEntry:
     """Delete threads and formulas from a segment, as far as it has them; return its new entry."""
     before = segment.deletions or no_deletions(len(segment.formulas.labels))
     after = Deletions(

@@ -46,9 +46,10 @@ class _Sections(NamedTuple):
 
 
 class Records(NamedTuple):
-    """The records of some threads: bytes, and where each ends."""
+    """The records of some threads: bytes, and where each starts and ends."""
 
     data: Bytes
+    starts: Ints
     ends: Ints
 
 
@@ -141,7 +142,7 @@ def encode_records(families: Sequence[RowBlock], sizes: Ints) -> Records:
     out = np.empty(len(data) + 2 * LONGEST_INTEGER * own.size, np.uint8)
     ends = np.zeros(len(sizes), np.int64)
     _join(data, starts, own, np.stack([one.entries for one in made], axis=1), out, ends)
-    return Records(out[: int(ends[-1]) if len(ends) else 0], ends)
+    return Records(out[: int(ends[-1]) if len(ends) else 0], ends - np.diff(ends, prepend=0), ends)
 
 
 class RecordsWriter(OpenFiles):
@@ -254,11 +255,11 @@ def _entry_arrays(size: int) -> tuple[npt.NDArray[np.uint32], Bytes, Bytes]:
 
 
 def decode_records(
-    data: Bytes, starts: Ints, ends: Ints, sizes: Ints, families: Sequence[str], wanted: Sequence[str], fields: int
+    records: Records, sizes: Ints, families: Sequence[str], wanted: Sequence[str], fields: int
 ) -> dict[str, TermRows] | None:
-    """Return the entries of the posts of threads in the wanted families, given where the record of each thread starts
-    and ends in the data, which has a byte more; `sizes` are the numbers of posts, `families` those of the records. None
-    if a record is damaged."""
+    """Return the entries of the posts of threads in the wanted families; None if a record is damaged. `sizes` are the
+    numbers of posts, `families` those of the records, whose data has a byte more."""
+    data, starts, ends = records
     shape = (len(starts), len(families))
     places, entries = np.empty(shape, np.int64), np.empty(shape, np.int64)
     if not _find_sections(data, starts, ends, places, entries):
@@ -288,8 +289,8 @@ class RecordsReader:
 
     def read(self, threads: Ints, sizes: Ints, families: Sequence[str]) -> dict[str, TermRows]:
         """Return the entries of the posts of threads in some families; `sizes` are the numbers of posts."""
-        spans = self._starts[threads], self._starts[threads + 1]
-        found = decode_records(self._data, *spans, sizes, self._families, families, self._fields)
+        records = Records(self._data, self._starts[threads], self._starts[threads + 1])
+        found = decode_records(records, sizes, self._families, families, self._fields)
         if found is None:
             raise DamageError("is damaged: a record cannot be read", where=str(self._directory / FILE), fix=FIX)
         return found

@@ -139,8 +139,8 @@ class Rows:
     def __init__(self, directory: Path, name: str) -> None:
         self.starts: Ints = read_array(directory / f"{name}.starts.npy")
         self.lengths: npt.NDArray[np.int32] = read_array(directory / f"{name}.lengths.npy")
-        self.codes: Codes = mapped_bytes(directory / f"{name}.codes").view(np.uint32)
-        self.cells: Cells = mapped_bytes(directory / f"{name}.cells")
+        self.codes: Codes = map_file(directory / f"{name}.codes", np.uint8).view(np.uint32)
+        self.cells: Cells = map_file(directory / f"{name}.cells", np.uint8)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -150,11 +150,6 @@ class Rows:
         start, stop = int(self.starts[first]), int(self.starts[end])
         sizes = np.diff(self.starts[first : end + 1])
         return RowBlock(self.codes[start:stop], self.cells[start:stop], sizes, self.lengths[first:end])
-
-
-def mapped_bytes(path: Path) -> npt.NDArray[np.uint8]:
-    """Map a file into memory."""
-    return map_file(path, np.uint8)
 
 
 @compiled

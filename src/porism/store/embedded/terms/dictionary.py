@@ -7,6 +7,7 @@ ids."""
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +18,8 @@ import numpy.typing as npt
 from xxhash import xxh3_64_intdigest
 
 from porism.compiled import compiled
-from porism.store.embedded.storage.columns import ArrayWriter, read_array
-from porism.store.embedded.storage.rows import mapped_bytes
+from porism.store.embedded.storage.columns import ArrayWriter, map_file, read_array
+from porism.store.embedded.storage.rows import RowBlock
 
 Hashes = npt.NDArray[np.uint64]
 Ids = npt.NDArray[np.int64]
@@ -158,6 +159,40 @@ class DictionaryWriter:
             Path(f"{path}.text").write_bytes(self._text)
 
 
+class LocalRows(NamedTuple):
+    """Rows whose codes are positions in `hashes`, the distinct terms of the block; `texts` are the terms where they are
+    shown to people."""
+
+    rows: RowBlock
+    hashes: Hashes
+    texts: Sequence[str] = ()
+
+    def final(self, dictionary: DictionaryWriter) -> RowBlock:
+        """Return the rows with ids of the dictionary, which learns new terms."""
+        ids = dictionary.intern(self.hashes, self.texts)
+        return self.rows._replace(codes=ids[self.rows.codes])
+
+
+class BlockTerms:
+    """The distinct terms of a block in the order of first appearance."""
+
+    def __init__(self) -> None:
+        self._numbers: defaultdict[str, int] = defaultdict()
+        self._numbers.default_factory = self._numbers.__len__  # a new term gets the next code
+
+    def codes(self, terms: Iterable[str]) -> list[int]:
+        """Return the local code of each term."""
+        return list(map(self._numbers.__getitem__, terms))
+
+    def hashes(self) -> Hashes:
+        """Return the hashes of all terms in the order of codes."""
+        return hash_terms(self._numbers)
+
+    def texts(self) -> list[str]:
+        """Return all terms in the order of codes."""
+        return list(self._numbers)
+
+
 class _Texts(NamedTuple):
     """The texts of a dictionary, one after another, and where each ends."""
 
@@ -218,4 +253,4 @@ class Dictionary:
         end_path = Path(f"{self._path}.text_end.npy")
         if not end_path.exists():
             return None
-        return _Texts(read_array(end_path), mapped_bytes(Path(f"{self._path}.text")))
+        return _Texts(read_array(end_path), map_file(Path(f"{self._path}.text"), np.uint8))

@@ -15,8 +15,15 @@ from porism.caching import cached_method
 from porism.deadline import check
 from porism.store.embedded.storage.columns import read_array, smallest
 from porism.store.embedded.terms.dictionary import Dictionary, Hashes, hash_terms
-from porism.store.embedded.terms.postings import PostingLists, document_frequencies
-from porism.store.embedded.terms.scoring import UnitMap, add_bm25_documents, add_bm25_lists, best, unit_counts
+from porism.store.embedded.terms.postings import (
+    PostingLists,
+    UnitMap,
+    add_bm25_documents,
+    add_bm25_lists,
+    best,
+    document_frequencies,
+    unit_counts,
+)
 from porism.store.records import NO_HITS, UNKNOWN, Filter, Hits, Term, TermQuery, TermStatistics
 from porism.store.weighting import (
     BM25,
@@ -68,7 +75,7 @@ class QueryTotals(NamedTuple):
     groups: Sequence[TermGroup]
 
 
-class Family:
+class TermFamily:
     """One family of an index."""
 
     def __init__(self, directory: Path, name: str, deleted: DeletedTerms | None = None) -> None:
@@ -95,34 +102,36 @@ class _Lengths(NamedTuple):
     counts: ViewCounts
 
 
-class _Found(NamedTuple):
+class _Scored(NamedTuple):
     """The score of every document of a view, and which documents have a term of the query."""
 
     scores: Floats
     matched: Mask
 
 
-class EmbeddedTermIndex:
-    """An opened index. Safe for concurrent use.
+class DocumentUnits(NamedTuple):
+    """Which rows belong to each unit, the unit whose document frequencies are stored, and what turns a filter into a
+    mask over the documents of a unit."""
 
-    `units` gives for each unit which rows belong to it, `main` is the unit whose document frequencies are stored, and
-    `allowed` turns a filter into a mask over a unit's documents."""
+    rows: Mapping[str, UnitMap]
+    main: Unit
+    allowed: Callable[[Filter, Unit], Mask] | None = None
+
+
+class EmbeddedTermIndex:
+    """An opened index. Safe for concurrent use."""
 
     def __init__(
         self,
         directory: Path,
         families: Sequence[str],
         fields: tuple[str, ...],
-        units: Mapping[str, UnitMap],
-        main: str,
-        allowed: Callable[[Filter, Unit], Mask] | None = None,
+        units: DocumentUnits,
         deleted: Mapping[str, DeletedTerms] | None = None,
     ) -> None:
         self.fields = fields
-        self._families = {name: Family(directory, name, (deleted or {}).get(name)) for name in families}
-        self._units = units
-        self._main = main
-        self._allowed = allowed
+        self._families = {name: TermFamily(directory, name, (deleted or {}).get(name)) for name in families}
+        self._units, self._main, self._allowed = units
         self._view_lengths = cached_method(VIEWS_KEPT, self._lengths_of)
         self._length_factors = cached_method(FACTORS_KEPT, self._factors_of)
 
@@ -173,7 +182,7 @@ class EmbeddedTermIndex:
             return NO_HITS
         query = replace(query, terms=merge_terms(query.terms))
         size = self._units[query.view.unit].size
-        found = _Found(np.zeros(size), matched := np.zeros(size, np.bool_))
+        found = _Scored(np.zeros(size), matched := np.zeros(size, np.bool_))
         add = self._add_bm25 if isinstance(query.weighting, (BM25, BM25Plus)) else self._add_any
         add(query, totals, found)
         for term in query.required:
@@ -184,7 +193,7 @@ class EmbeddedTermIndex:
             matched &= self._allowed(query.allow, query.view.unit)
         return Hits(*best(found.scores, matched, query.k))
 
-    def _add_bm25(self, query: TermQuery, totals: QueryTotals | None, hits: _Found) -> None:
+    def _add_bm25(self, query: TermQuery, totals: QueryTotals | None, hits: _Scored) -> None:
         terms, view, weighting = query.terms, query.view, query.weighting
         assert isinstance(weighting, (BM25, BM25Plus))
         units, weights = self._units[view.unit], np.array(view.vector(self.fields))
@@ -216,7 +225,7 @@ class EmbeddedTermIndex:
                     mean, weighting.k1, weighting.b, weighting.delta, factors[some], *hits,
                 )  # fmt: skip
 
-    def _add_any(self, query: TermQuery, totals: QueryTotals | None, hits: _Found) -> None:
+    def _add_any(self, query: TermQuery, totals: QueryTotals | None, hits: _Scored) -> None:
         terms, view, weighting = query.terms, query.view, query.weighting
         codes = self.statistics(terms, view).keys.tolist()
         for at, (term, code) in enumerate(zip(terms, codes, strict=True)):
@@ -244,7 +253,7 @@ class EmbeddedTermIndex:
             return np.empty(0, np.int64)
         return self._unit_counts(self._families[term.family], code, view)[0]
 
-    def _unit_counts(self, family: Family, code: int, view: View) -> tuple[Ints, Floats]:
+    def _unit_counts(self, family: TermFamily, code: int, view: View) -> tuple[Ints, Floats]:
         start, end = family.lists.span(code)
         return unit_counts(family.lists.data, start, end, self._units[view.unit], np.array(view.vector(self.fields)))
 

@@ -19,9 +19,9 @@ from porism.corpus.build import fields
 from porism.corpus.build.fields import Field, make_field
 from porism.corpus.sources.raw import RawComment, RawLink, RawPost
 from porism.corpus.update import threads
-from porism.store.changes import applying
-from porism.store.changes.applying import Batch, LogApplier
-from porism.store.changes.change_log import LogRecord, open_log
+from porism.store import applying
+from porism.store.applying import LogApplier, RecordBatch
+from porism.store.change_log import LogRecord, open_log
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments.merging import merge
 from porism.store.embedded.segments.writer import IndexWriter
@@ -69,7 +69,7 @@ def test_a_kill_between_commit_and_removal_applies_nothing_twice(index: Path, mo
     log = open_log(State(index))
     log.append([note(900, "zeppelin")])
     with monkeypatch.context() as patch:
-        patch.setattr("porism.store.changes.change_log.ChangeLog.trim", lambda self, applied, least=0: False)
+        patch.setattr("porism.store.change_log.ChangeLog.trim", lambda self, applied, least=0: False)
         LogApplier(State(index)).step()
     with IndexWriter(index) as writer:  # `porism update` beside the server deletes it
         writer.delete([900])
@@ -140,11 +140,11 @@ def test_the_applier_says_whether_records_are_left(index: Path) -> None:
 
 def batches(*records: list[dict[str, Any]]) -> list[int]:
     """Return how many records each commit would take."""
-    sizes, batch = [], Batch()
+    sizes, batch = [], RecordBatch()
     for number, changes in enumerate(records, 1):
         if not batch.takes(LogRecord(number, tuple(changes))):
             sizes.append(len(batch.records))
-            batch = Batch()
+            batch = RecordBatch()
             assert batch.takes(LogRecord(number, tuple(changes)))
     return [*sizes, len(batch.records)]
 

@@ -21,8 +21,15 @@ from porism.hashing import hash64
 from porism.integrity import describe_file
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
-from porism.store.embedded.encoded.record import FOLDERS, EncoderEntry, IndexEncoder
-from porism.store.embedded.encoded.store import EncodedPosts, FieldVectors, open_fields, write_nearest
+from porism.store.embedded.encoded import (
+    FOLDERS,
+    EncodedPosts,
+    EncoderEntry,
+    FieldVectors,
+    IndexEncoder,
+    open_fields,
+    write_nearest,
+)
 from porism.store.embedded.manifest import SEARCH, Manifest, read_manifest, save_manifest
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.storage.columns import ArrayWriter

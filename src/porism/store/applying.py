@@ -21,7 +21,7 @@ from porism.corpus.update.changes import Changes, take_record
 from porism.errors import PorismError
 from porism.files import make_private, sync_folder
 from porism.store import open_store
-from porism.store.changes.change_log import LogRecord, open_log
+from porism.store.change_log import LogRecord, open_log
 from porism.store.protocols import LogPosition, Writer
 from porism.store.state import State
 
@@ -45,7 +45,7 @@ class Rejected(NamedTuple):
 
 
 @dataclass
-class Batch:
+class RecordBatch:
     """Records that one commit applies."""
 
     changes: Changes = field(default_factory=Changes)
@@ -194,8 +194,8 @@ class LogApplier:
         self.log.trim(batch.last, least=TRIM_BYTES)
         return len(batch.records)
 
-    def _batch(self, applied: int) -> Batch:
-        batch = Batch()
+    def _batch(self, applied: int) -> RecordBatch:
+        batch = RecordBatch()
         self.has_more = True
         for record in self.log.read(applied, MOST_BYTES):
             if not batch.takes(record) or record.sequence <= self._single or len(batch.records) >= MOST_RECORDS:
@@ -203,7 +203,7 @@ class LogApplier:
         self.has_more = False
         return batch
 
-    def _commit(self, writer: Writer, batch: Batch, position: LogPosition) -> None:
+    def _commit(self, writer: Writer, batch: RecordBatch, position: LogPosition) -> None:
         rejected = batch.rejected
         try:
             delta = writer.commit(position)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.store.changes import change_log
-from porism.store.changes.change_log import ChangeLog, LogFullError, LogWriteError
+from porism.store import change_log
+from porism.store.change_log import ChangeLog, LogFullError, LogWriteError
 from porism.store.embedded.manifest import LogPosition
 
 

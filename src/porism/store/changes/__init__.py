@@ -1,1 +1,0 @@
-"""Changes of an index that is being served: a durable log, and what applies it."""

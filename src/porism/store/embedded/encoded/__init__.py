@@ -1,1 +1,0 @@
-"""Vectors of posts by a bi-encoder: written in blocks that survive a kill, kept beside the terms."""
