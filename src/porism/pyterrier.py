@@ -27,7 +27,7 @@ try:
     from pyterrier import Transformer
 except ImportError:
 
-    class Transformer:  # type: ignore[no-redef]
+    class PlainTransformer:
         """What PyTerrier expects of a transformer, where PyTerrier is not installed."""
 
         def transform(self, frame: DataFrame) -> DataFrame:
@@ -37,6 +37,8 @@ except ImportError:
         def __call__(self, frame: DataFrame) -> DataFrame:
             """Transform a frame."""
             return self.transform(frame)
+
+    Transformer = PlainTransformer
 
 
 QUERY_COLUMNS = ("qid", "query")

@@ -45,7 +45,7 @@ class IndexCheckup:
         self.store = open_store(index)
 
     def state(self) -> Iterator[Finding]:
-        """Report format, generation, segments, ranking and age; a manifest that is wrong is an error with its remedy."""
+        """Report format, generation, segments, ranking and age. A wrong manifest is an error with its remedy."""
         if self.folder and not self.folder.exists():
             raise PorismError(
                 "there is no such folder", where=str(self.index), fix="build it: porism index COLLECTION -o INDEX"

@@ -95,10 +95,8 @@ def _id_warnings(experiment: Experiment) -> list[str]:
         for run in experiment.runs
         if run.kind == "task2" and any(set(row.posts) - {"-"} for row in run.rankings.values())
     ]
-    return [
-        f"{run.name}: its formula ids are compared with visual ids as they are; map them with --collection DIR or --visual-map FILE"
-        for run in unmapped
-    ]
+    fact = "its formula ids are compared with visual ids as they are"
+    return [f"{run.name}: {fact}; map them with --collection DIR or --visual-map FILE" for run in unmapped]
 
 
 def _task3_table(options: EvaluationOptions, qrels: Qrels) -> ResultTable:

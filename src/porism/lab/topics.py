@@ -1,4 +1,7 @@
-"""Make topics: select questions of a collection, choose their query formulas, write the published files and the private oracle file."""
+"""Make topics: select questions of a collection, choose their query formulas, write the files.
+
+The oracle file, with the known duplicates, stays private.
+"""
 
 from __future__ import annotations
 

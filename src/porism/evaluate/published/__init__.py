@@ -24,8 +24,8 @@ TABLES = {
     "task3": (
         "Task 3, open domain question answering, 2022 (table 5)",
         (
-            "AR: average relevance; LO: lexical overlap; CS: contextual similarity; MG, UI: share of answers that assessors called "
-            "machine-generated, or said to have unrelated information",
+            "AR: average relevance; LO: lexical overlap; CS: contextual similarity; MG, UI: share of answers that "
+            "assessors called machine-generated, or said to have unrelated information",
         ),
     ),
     "correlations": ("Correlation of Task 3 measures over systems (table 6)", ()),

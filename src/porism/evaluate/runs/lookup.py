@@ -50,7 +50,7 @@ class CollectionLookup:
         return self._formulas(sorted(set(ids)))
 
     def _formulas(self, ids: Sequence[int]) -> dict[int, Formula]:
-        """Read formulas. A batch with an unknown one is refused: its halves are read until only that one is left out."""
+        """Read formulas. A batch with an unknown one is refused; its halves are read until only that one is left."""
         try:
             return self.content.formulas_by_id(ids)
         except PorismError:

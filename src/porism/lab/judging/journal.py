@@ -282,7 +282,8 @@ class Journal:
 
     def messages(self, assignment: int | None = None) -> Iterator[Event]:
         """Yield questions to the organiser and their answers in the order they came, of one assignment or of all."""
-        query = f"SELECT {EVENT_COLUMNS} FROM event WHERE field IN ('question', 'answer') AND (? IS NULL OR assignment = ?) ORDER BY id"
+        where = "field IN ('question', 'answer') AND (? IS NULL OR assignment = ?)"
+        query = f"SELECT {EVENT_COLUMNS} FROM event WHERE {where} ORDER BY id"
         for row in self._connect().execute(query, (assignment, assignment)):
             yield Event(**row)
 

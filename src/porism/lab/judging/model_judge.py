@@ -28,13 +28,15 @@ from porism.text.read import read_official
 from porism.text.render import terminal_text
 
 INTRODUCTION = (
-    "You judge how useful an item is to someone who asked a question about mathematics. Imagine an expert, say a professor of mathematics, who "
-    "wants to answer that person. Judge the item by itself. It does not matter who wrote it or how it was found."
+    "You judge how useful an item is to someone who asked a question about mathematics. Imagine an expert, say a "
+    "professor of mathematics, who wants to answer that person. Judge the item by itself. It does not matter who wrote "
+    "it or how it was found."
 )
 TASKS = {
     1: "The item is one answer. Grade it against the question.",
-    2: "The question contains a query formula, and the item is a formula in a post. Grade the formula within its post: how likely is it that what "
-    "the post says about this formula helps with the question that the query formula comes from? The post as a whole need not be relevant. "
+    2: "The question contains a query formula, and the item is a formula in a post. Grade the formula within its post: "
+    "how likely is it that what the post says about this formula helps with the question that the query formula comes "
+    "from? The post as a whole need not be relevant. "
     "A formula that looks the same as the query may be of little use if its symbols mean something else there.",
 }
 FORM = "Reply with exactly two lines and nothing else:\nGrade: <the number of the grade>\nReason: <one sentence>"

@@ -1,11 +1,11 @@
-"""The files of Turkle: assignments are exported as projects and batches, results CSVs are imported as events of the journal.
+"""The files of Turkle: export assignments as projects and batches, import results CSVs as events of the journal.
 
-A project is a template for each screen, a batch a CSV for each assignment. Three things would break in Turkle and are avoided: cells are pure
-ASCII (its API miscounts other text and truncates the download), `${` never occurs in a cell (Turkle would replace it as a field), and no form
-control or script remains in the HTML of a post.
+A project is a template for each screen, a batch a CSV for each assignment. Three things would break in Turkle and are
+avoided: cells are pure ASCII (its API miscounts other text and truncates the download), `${` never occurs in a cell
+(Turkle would replace it as a field), and no form control or script remains in the HTML of a post.
 
-A row of results, from Turkle or from our own server, is accepted only if it is complete and consistent: its echo names its item, its grades are
-valid, its worker is an assessor.
+A row of results, from Turkle or from our own server, is accepted only if it is complete and consistent: its echo names
+its item, its grades are valid, its worker is an assessor.
 """
 
 from __future__ import annotations
