@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -65,26 +67,29 @@ def test_every_argument_of_every_command_has_help() -> None:
 
 
 def test_choices_that_are_repeated_for_a_fast_start_are_those_of_the_library() -> None:
-    from porism.cli import eval as eval_command
-    from porism.cli import published as published_command
+    from porism.cli import options
     from porism.cli import run as run_command
     from porism.evaluate.fusion import FUSIONS
     from porism.evaluate.table import FORMATS
 
     assert tuple(FUSIONS) == run_command.METHODS
-    assert tuple(FORMATS) == eval_command.FORMATS == published_command.FORMATS
+    assert tuple(FORMATS) == options.TABLE_FORMATS
 
 
 @pytest.mark.parametrize(
     ("arguments", "function", "message"),
     [
-        ("build dump -o out", "porism.cli.build.run", "interrupted; run the same command again to continue the build"),
+        (
+            "build dump -o out",
+            "porism.cli.build.build",
+            "interrupted; run the same command again to continue the build",
+        ),
         (
             "lab turkle upload out --url http://localhost",
-            "porism.cli.turkle.run",
+            "porism.cli.turkle.upload",
             "interrupted; run the same command again to continue the upload",
         ),
-        ("index collection -o out", "porism.cli.index.run", "interrupted"),
+        ("index collection -o out", "porism.cli.build.index", "interrupted"),
     ],
 )
 def test_ctrl_c_says_how_to_continue_where_that_is_possible(
@@ -97,7 +102,9 @@ def test_ctrl_c_says_how_to_continue_where_that_is_possible(
     def interrupted(args: argparse.Namespace) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(function, interrupted)
+    module, name = function.rsplit(".", 1)
+    command = getattr(importlib.import_module(module), name)
+    monkeypatch.setattr(function, replace(command, run=interrupted))
     assert main(arguments.split()) == 130
     assert capsys.readouterr().err == f"porism: {message}\n"
 
@@ -122,7 +129,7 @@ def test_a_quick_command_reads_only_itself_and_looks_for_no_garbage() -> None:
         from porism.cli import main
         del looked[:]
         assert main() == 0 and not looked and gc.get_freeze_count() > 10_000
-        assert "porism.cli.formula" in sys.modules and "porism.cli.serve" not in sys.modules
+        assert "porism.cli.search" in sys.modules and "porism.cli.serve" not in sys.modules
         """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr

@@ -5,153 +5,19 @@ from __future__ import annotations
 import argparse
 import getpass
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli import assess_model
-from porism.cli.options import add_server_options, server_settings
-from porism.cli.values import port
+from porism.cli.command import argument, command
+from porism.cli.options import HOST, JOURNAL, SERVER, names_option, port, positive, positive_seconds, server_settings
 
 if TYPE_CHECKING:
     from porism.lab.judging.journal import Journal
 
-HELP = "have items judged by assessors: accounts, assignments, server, export, backup"
-EXAMPLE = "porism lab assess create lab.journal"
-EXAMPLES = {
-    "create": EXAMPLE,
-    "account": "porism lab assess account lab.journal ada",
-    "load": "porism lab assess load lab.journal --pool pool1 --topics sample/topics/task1.xml",
-    "assign": "porism lab assess assign lab.journal ada A.1",
-    "train": "porism lab assess train lab.journal --topics sample/topics/task1.xml --known known.tsv",
-    "move": "porism lab assess move lab.journal ada bob A.1",
-    "dual": "porism lab assess dual lab.journal bob A.1 --size 40",
-    "training": "porism lab assess training lab.journal ada --round 1",
-    "extra": "porism lab assess extra lab.journal ada A.1",
-    "serve": "porism lab assess serve lab.journal --collection demo/collection",
-    "judge-model": "porism lab assess judge-model lab.journal model.small --collection demo/collection --endpoint http://127.0.0.1:8080/v1/chat/completions",
-    "progress": "porism lab assess progress lab.journal",
-    "export": "porism lab assess export lab.journal results",
-    "backup": "porism lab assess backup lab.journal lab.journal.copy",
-}
 
-
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add one action for each step; the journal is the first argument of all."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION")
-
-    def action(name: str, help: str) -> argparse.ArgumentParser:
-        made = actions.add_parser(name, help=help, description=f"{help[0].upper()}{help[1:]}.")
-        made.add_argument("journal", metavar="JOURNAL", help="the journal of judgments, one file")
-        made.set_defaults(do=ACTIONS[name])
-        return made
-
-    action("create", "create an empty journal")
-    account = action(
-        "account", "create an account, or set a new password (you are asked for it, or it is read from stdin)"
-    )
-    account.add_argument("name", help="the user name")
-    account.add_argument(
-        "--role",
-        choices=("assessor", "organiser", "team", "model"),
-        default="assessor",
-        help="default: %(default)s; a model has no password, and its name begins with model.",
-    )
-    load = action("load", "load a pool and its topics into the journal; items that it has already are skipped")
-    load.add_argument("--pool", required=True, metavar="DIR", help="a folder made by porism lab pool build")
-    load.add_argument("--topics", required=True, metavar="FILE", help="the topic file")
-    load.add_argument(
-        "--formulas",
-        metavar="TSV",
-        help="the table of topic formulas of the year; its LaTeX replaces that of the topics",
-    )
-    load.add_argument(
-        "--sample",
-        type=float,
-        default=1.0,
-        metavar="SHARE",
-        help="judge only this share of the pool, a random sample (for infAP)",
-    )
-    load.add_argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)")
-    train = action("train", "load training items with known grades")
-    train.add_argument("--task", type=int, choices=(1, 2), default=1, help="the task (default: %(default)s)")
-    train.add_argument("--topics", required=True, metavar="FILE", help="the topic file")
-    train.add_argument(
-        "--known", required=True, metavar="FILE", help="a table with the columns round, topic, item, grade, reason"
-    )
-    _assignment_arguments(action)
-    _serve_arguments(action)
-    assess_model.arguments(action("judge-model", assess_model.HELP))
-    action("progress", "print the progress of all assignments, and the time per judgment").add_argument(
-        "--cap", type=float, metavar="SECONDS", help="count at most this time for a judgment; longer ones were idle"
-    )
-    export = action("export", "print a table: results, narratives, answers to the extra questions, or preferences")
-    export.add_argument("what", choices=("results", "narratives", "extra", "preferences"), help="the table")
-    action("backup", "copy the journal, also while the server runs").add_argument("copy", help="the file to write")
-
-
-def _serve_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    serve = action("serve", "run the assessment server")
-    serve.add_argument("--collection", required=True, metavar="DIR", help="the collection with the posts to judge")
-    serve.add_argument("--topic-threads", metavar="COLLECTION", help="a collection that has the threads of the topics")
-    serve.add_argument("--submissions", metavar="DIR", help="let teams submit runs, and keep them in this folder")
-    serve.add_argument("--topics", nargs="*", default=[], metavar="FILE", help="topic files to check submitted runs")
-    serve.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    serve.add_argument("--port", type=port, default=8002, help="port to listen on (default: %(default)s)")
-    serve.add_argument(
-        "--name",
-        action="append",
-        default=[],
-        dest="names",
-        help="a host name of the server, besides localhost (repeat for several)",
-    )
-    serve.add_argument(
-        "--in-order",
-        action="store_true",
-        help="assessors judge items one after the other and skip none; they may go back",
-    )
-    serve.add_argument(
-        "--https", action="store_true", help="the server is behind an HTTPS proxy: send cookies over HTTPS only"
-    )
-    add_server_options(serve)
-
-
-def _assignment_arguments(action: Callable[[str, str], argparse.ArgumentParser]) -> None:
-    assign = action("assign", "assign topics to an assessor; without names, divide all free topics among all assessors")
-    assign.add_argument("assessor", nargs="?", help="the user name of the assessor")
-    assign.add_argument("topics", nargs="*", help="the ids of the topics")
-    move = action("move", "reassign what an assessor has not judged yet to a colleague")
-    move.add_argument("assessor", help="the user name of the assessor")
-    move.add_argument("colleague", help="the user name of the colleague")
-    move.add_argument("topics", nargs="+", help="the ids of the topics")
-    dual = action("dual", "assign topics that a colleague has judged, for a second opinion")
-    dual.add_argument("assessor", help="the user name of the assessor")
-    dual.add_argument("topics", nargs="+", help="the ids of the topics")
-    dual.add_argument(
-        "--size",
-        type=int,
-        metavar="N",
-        help="number of items per topic, sampled in proportion to the first grades (default: all)",
-    )
-    dual.add_argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)")
-    training = action("training", "assign a training round to an assessor")
-    training.add_argument("assessor", help="the user name of the assessor")
-    training.add_argument("--round", type=int, default=1, help="the number of the round (default: %(default)s)")
-    for parser in (assign, move, dual, training):
-        parser.add_argument("--task", type=int, choices=(1, 2), default=1, help="the task (default: %(default)s)")
-    extra = action("extra", "assign the two extra yes/no questions on a sample of answers")
-    extra.add_argument("assessor", help="the user name of the assessor")
-    extra.add_argument("topics", nargs="+", help="the ids of the topics")
-    extra.add_argument(
-        "--size", type=int, default=20, metavar="N", help="number of answers per topic (default: %(default)s)"
-    )
-    extra.add_argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Do the action."""
-    args.do(args)
-    return 0
+TASK = argument("--task", type=int, choices=(1, 2), default=1, help="the task (default: %(default)s)")
+ASSESSOR = argument("assessor", help="the user name of the assessor")
+TOPICS = argument("topics", nargs="+", help="the ids of the topics")
 
 
 def _open(args: argparse.Namespace) -> Journal:
@@ -160,13 +26,27 @@ def _open(args: argparse.Namespace) -> Journal:
     return Journal.open(args.journal)
 
 
-def _create(args: argparse.Namespace) -> None:
+@command("porism lab assess create lab.journal", JOURNAL)
+def create(args: argparse.Namespace) -> None:
+    """Create the journal."""
     from porism.lab.judging.journal import Journal
 
     Journal.create(args.journal).close()
 
 
-def _account(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess account lab.journal ada",
+    JOURNAL,
+    argument("name", help="the user name"),
+    argument(
+        "--role",
+        choices=("assessor", "organiser", "team", "model"),
+        default="assessor",
+        help="default: %(default)s; a model has no password, and its name begins with model.",
+    ),
+)
+def account(args: argparse.Namespace) -> None:
+    """Create the account, or change its password."""
     from porism.lab.judging.people import add_account, add_model_account
 
     if args.role == "model":
@@ -176,7 +56,27 @@ def _account(args: argparse.Namespace) -> None:
     add_account(_open(args), args.name, args.role, password)
 
 
-def _load(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess load lab.journal --pool pool1 --topics sample/topics/task1.xml",
+    JOURNAL,
+    argument("--pool", required=True, metavar="DIR", help="a folder made by porism lab pool build"),
+    argument("--topics", required=True, metavar="FILE", help="the topic file"),
+    argument(
+        "--formulas",
+        metavar="TSV",
+        help="the table of topic formulas of the year; its LaTeX replaces that of the topics",
+    ),
+    argument(
+        "--sample",
+        type=float,
+        default=1.0,
+        metavar="SHARE",
+        help="judge only this share of the pool, a random sample (for infAP)",
+    ),
+    argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)"),
+)
+def load(args: argparse.Namespace) -> None:
+    """Load the pool, and print how many items are new."""
     from porism.corpus.topics.files import read_topics
     from porism.lab.judging.items import load_pool, load_topics, topic_threads
     from porism.lab.pooling.build import read_manifest, read_pool
@@ -188,7 +88,17 @@ def _load(args: argparse.Namespace) -> None:
     print(f"{added} items added", file=sys.stderr)
 
 
-def _train(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess train lab.journal --topics sample/topics/task1.xml --known known.tsv",
+    JOURNAL,
+    TASK,
+    argument("--topics", required=True, metavar="FILE", help="the topic file"),
+    argument(
+        "--known", required=True, metavar="FILE", help="a table with the columns round, topic, item, grade, reason"
+    ),
+)
+def train(args: argparse.Namespace) -> None:
+    """Load the items, and print how many are new."""
     from porism.corpus.topics.files import read_topics
     from porism.lab.judging.items import load_topics
     from porism.lab.judging.training import load_training, read_training_items
@@ -199,7 +109,15 @@ def _train(args: argparse.Namespace) -> None:
     print(f"{load_training(journal, args.task, known)} training items added", file=sys.stderr)
 
 
-def _assign(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess assign lab.journal ada A.1",
+    JOURNAL,
+    argument("assessor", nargs="?", help="the user name of the assessor"),
+    argument("topics", nargs="*", help="the ids of the topics"),
+    TASK,
+)
+def assign(args: argparse.Namespace) -> None:
+    """Assign the topics, and print the topics of each assessor."""
     from porism.lab.judging.assessments import is_model
     from porism.lab.judging.assign import assign_topic, share_topics
     from porism.lab.judging.people import accounts
@@ -216,34 +134,94 @@ def _assign(args: argparse.Namespace) -> None:
         print(f"{name}\t{' '.join(topics)}")
 
 
-def _move(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess move lab.journal ada bob A.1",
+    JOURNAL,
+    ASSESSOR,
+    argument("colleague", help="the user name of the colleague"),
+    TOPICS,
+    TASK,
+)
+def move(args: argparse.Namespace) -> None:
+    """Reassign the topics, and print how many items each has."""
     from porism.lab.judging.assign import move_topic
 
     for topic in args.topics:
         print(f"{topic}\t{move_topic(_open(args), args.assessor, args.colleague, args.task, topic)}")
 
 
-def _dual(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess dual lab.journal bob A.1 --size 40",
+    JOURNAL,
+    ASSESSOR,
+    TOPICS,
+    argument(
+        "--size",
+        type=int,
+        metavar="N",
+        help="number of items per topic, sampled in proportion to the first grades (default: all)",
+    ),
+    argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)"),
+    TASK,
+)
+def dual(args: argparse.Namespace) -> None:
+    """Assign the topics, and print how many items each has."""
     from porism.lab.judging.assign import assign_dual
 
     for topic in args.topics:
         print(f"{topic}\t{assign_dual(_open(args), args.assessor, args.task, topic, args.size, args.seed)}")
 
 
-def _training(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess training lab.journal ada --round 1",
+    JOURNAL,
+    ASSESSOR,
+    argument("--round", type=int, default=1, help="the number of the round (default: %(default)s)"),
+    TASK,
+)
+def training(args: argparse.Namespace) -> None:
+    """Assign the round, and print how many items it has."""
     from porism.lab.judging.assign import assign_training
 
     print(assign_training(_open(args), args.assessor, args.task, args.round))
 
 
-def _extra(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess extra lab.journal ada A.1",
+    JOURNAL,
+    ASSESSOR,
+    TOPICS,
+    argument("--size", type=int, default=20, metavar="N", help="number of answers per topic (default: %(default)s)"),
+    argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)"),
+)
+def extra(args: argparse.Namespace) -> None:
+    """Assign the questions, and print how many answers of each topic they are about."""
     from porism.lab.judging.assign import assign_extra
 
     for topic in args.topics:
         print(f"{topic}\t{assign_extra(_open(args), args.assessor, topic, args.size, args.seed)}")
 
 
-def _serve(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess serve lab.journal --collection demo/collection",
+    JOURNAL,
+    argument("--collection", required=True, metavar="DIR", help="the collection with the posts to judge"),
+    argument("--topic-threads", metavar="COLLECTION", help="a collection that has the threads of the topics"),
+    argument("--submissions", metavar="DIR", help="let teams submit runs, and keep them in this folder"),
+    argument("--topics", nargs="*", default=[], metavar="FILE", help="topic files to check submitted runs"),
+    HOST,
+    argument("--port", type=port, default=8002, help="port to listen on (default: %(default)s)"),
+    names_option(dest="names"),
+    argument(
+        "--in-order",
+        action="store_true",
+        help="assessors judge items one after the other and skip none; they may go back",
+    ),
+    argument("--https", action="store_true", help="the server is behind an HTTPS proxy: send cookies over HTTPS only"),
+    SERVER,
+)
+def serve(args: argparse.Namespace) -> None:
+    """Serve until Ctrl-C."""
     from porism.web.assess.app import AssessmentSettings, serve
 
     settings = AssessmentSettings(
@@ -261,13 +239,27 @@ def _serve(args: argparse.Namespace) -> None:
     serve(settings, args.host, args.port, server_settings(args, trust_proxy=args.https))
 
 
-def _progress(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess progress lab.journal",
+    JOURNAL,
+    argument(
+        "--cap", type=float, metavar="SECONDS", help="count at most this time for a judgment; longer ones were idle"
+    ),
+)
+def progress(args: argparse.Namespace) -> None:
+    """Print the table."""
     from porism.lab.judging.exports import progress_tsv
 
     print(progress_tsv(_open(args), args.cap), end="")
 
 
-def _export(args: argparse.Namespace) -> None:
+@command(
+    "porism lab assess export lab.journal results",
+    JOURNAL,
+    argument("what", choices=("results", "narratives", "extra", "preferences"), help="the table"),
+)
+def export(args: argparse.Namespace) -> None:
+    """Print the table."""
     from porism.lab.judging import exports
     from porism.lab.judging.exports import results_csv
 
@@ -281,23 +273,46 @@ def _export(args: argparse.Namespace) -> None:
     print(makers[args.what](_open(args)), end="")
 
 
-def _backup(args: argparse.Namespace) -> None:
+@command("porism lab assess backup lab.journal lab.journal.copy", JOURNAL, argument("copy", help="the file to write"))
+def backup(args: argparse.Namespace) -> None:
+    """Copy the journal."""
     _open(args).backup(args.copy)
 
 
-ACTIONS = {
-    "create": _create,
-    "account": _account,
-    "load": _load,
-    "train": _train,
-    "assign": _assign,
-    "move": _move,
-    "dual": _dual,
-    "training": _training,
-    "extra": _extra,
-    "serve": _serve,
-    "judge-model": assess_model.run,
-    "progress": _progress,
-    "export": _export,
-    "backup": _backup,
-}
+@command(
+    "porism lab assess judge-model lab.journal model.small --collection demo/collection "
+    "--endpoint http://127.0.0.1:8080/v1/chat/completions",
+    JOURNAL,
+    argument("model", metavar="ACCOUNT", help="the account of the model: model.NAME"),
+    argument("--collection", required=True, metavar="DIR", help="the collection with the posts to judge"),
+    argument(
+        "--endpoint",
+        required=True,
+        metavar="URL",
+        help="the chat-completions address of the model (API key: PORISM_ENDPOINT_KEY)",
+    ),
+    argument("--endpoint-model", default="default", metavar="NAME", help="its name (default: %(default)s)"),
+    argument("--seconds", type=positive_seconds, default=60.0, help="time limit of a reply (default: %(default)s)"),
+    argument("--attempts", type=positive, default=4, metavar="N", help="requests for a grade (default: %(default)s)"),
+    resume="run the same command again to continue",
+)
+def judge_model(args: argparse.Namespace) -> None:
+    """Judge all open items and print what the judgments of this model have cost so far."""
+    import os
+
+    from porism.lab.judging.journal import Journal
+    from porism.lab.judging.model_judge import ModelJudge, RetryPolicy, total_usage
+    from porism.search.generation.endpoint import KEY_VARIABLE, Endpoint
+    from porism.store import open_content
+
+    journal = Journal.open(args.journal)
+    endpoint = Endpoint(args.endpoint, args.endpoint_model, os.environ.get(KEY_VARIABLE, ""), args.seconds)
+    judge = ModelJudge(journal, open_content(args.collection), args.model, endpoint, RetryPolicy(args.attempts))
+    judged = judge.run(print)
+    cost = total_usage(journal, args.model)
+    print(
+        f"{judged} items judged now; all judgments of {args.model}: {cost.requests:,} requests, "
+        f"{cost.prompt_tokens:,} tokens read, "
+        f"{cost.completion_tokens:,} written, {cost.seconds:,.1f} s",
+        file=sys.stderr,
+    )

@@ -1,7 +1,7 @@
 """What a command is: its options, an example, and the function that does it.
 
     @command("porism store merge demo/index", argument("index", metavar="INDEX", help="an index"), QUIET)
-    def merge(args: argparse.Namespace) -> int:
+    def merge(args: argparse.Namespace) -> None:
 
 `table` says where the command stands and what it is for. A plug-in is a module with HELP, EXAMPLE, arguments(parser)
 and run(args).
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-Run = Callable[[argparse.Namespace], int]
+Run = Callable[[argparse.Namespace], int | None]  # the exit code, None for 0
 Adds = Callable[[argparse._ActionsContainer], object]  # adds an option, or several, to a parser
 
 
@@ -48,15 +48,20 @@ def argument(*names: str, **properties: Any) -> Adds:
     return lambda parser: parser.add_argument(*names, **properties)
 
 
-def section(title: str, *options: Adds) -> Adds:
-    """Return options that the help lists under a title."""
+def options(*several: Adds) -> Adds:
+    """Return several options as one value."""
 
     def add(parser: argparse._ActionsContainer) -> None:
-        container = parser.add_argument_group(title)
-        for one in options:
-            one(container)
+        for one in several:
+            one(parser)
 
     return add
+
+
+def section(title: str, *several: Adds) -> Adds:
+    """Return options that the help lists under a title."""
+
+    return lambda parser: options(*several)(parser.add_argument_group(title))
 
 
 def module_command(module: ModuleType) -> Command:

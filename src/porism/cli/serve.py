@@ -1,86 +1,82 @@
-"""porism serve: serve an index over HTTP."""
+"""porism serve, demo, site mcp: an index for people and programs."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
+from porism.cli.command import argument, command
 from porism.cli.options import (
-    add_endpoint_options,
-    add_operations_options,
-    add_server_options,
+    ENDPOINT,
+    HOST,
+    OPERATIONS,
+    SERVER,
     add_site_options,
+    names_option,
+    not_negative,
     operations,
+    port,
+    positive_seconds,
     site_settings,
+    state_option,
 )
-from porism.cli.values import add_state_option, not_negative, port, positive_seconds
 from porism.errors import PorismError
 from porism.locks import require_posix
 
-HELP = "serve the search page and the HTTP API of an index (on this machine only, unless --host says otherwise)"
-EXAMPLE = "porism serve demo/index --port 8100"
 MOST_WORKERS = 4
 
 
-def arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of the command."""
-    parser.add_argument("index", nargs="?", metavar="INDEX", help="an index: its folder, or its address in a cluster")
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
-    parser.add_argument(
-        "--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"
-    )
-    parser.add_argument(
-        "--name",
-        action="append",
-        default=[],
-        help="a host name of the server, besides localhost (repeat for several)",
-    )
-    parser.add_argument(
+@command(
+    "porism serve demo/index --port 8100",
+    argument("index", nargs="?", metavar="INDEX", help="an index: its folder, or its address in a cluster"),
+    HOST,
+    argument("--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"),
+    names_option(),
+    argument(
         "--cors",
         action="append",
         default=[],
         metavar="ORIGIN",
         help="an origin whose pages may call the API (repeat for several; * allows all)",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--workers",
         type=int,
         default=0,
         metavar="N",
         help=f"number of processes (default: one per core, at most {MOST_WORKERS})",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--seconds",
         type=positive_seconds,
         default=10.0,
         help="time limit of a query, in seconds (default: %(default)s)",
-    )
-    parser.add_argument(
+    ),
+    argument(
         "--queue",
         type=not_negative,
         default=32,
         metavar="N",
         help="queries that may wait in each process; more are refused (default: %(default)s)",
-    )
-    add_server_options(parser)
-    add_operations_options(parser)
-    parser.add_argument(
+    ),
+    SERVER,
+    OPERATIONS,
+    argument(
         "--writable",
         action="store_true",
         help="take changes of posts over HTTP from programs that have a token (porism site tokens)",
-    )
-    parser.add_argument("--tokens", default="", metavar="FILE", help="the file of the tokens (default: INDEX.tokens)")
-    add_state_option(parser, "the change log and tokens")
-    parser.add_argument(
+    ),
+    argument("--tokens", default="", metavar="FILE", help="the file of the tokens (default: INDEX.tokens)"),
+    state_option("the change log and tokens"),
+    argument(
         "--experiment", metavar="DIR", help="show a leaderboard of this experiment: a folder with qrels.txt and runs/"
-    )
-    parser.add_argument("--remote-images", action="store_true", help="show pictures in posts from other machines")
-    parser.add_argument("--assess-url", default="", metavar="URL", help="link to the assessment server at this address")
-    add_endpoint_options(parser)
-    add_site_options(parser)
-
-
-def run(args: argparse.Namespace) -> int:
+    ),
+    argument("--remote-images", action="store_true", help="show pictures in posts from other machines"),
+    argument("--assess-url", default="", metavar="URL", help="link to the assessment server at this address"),
+    ENDPOINT,
+    add_site_options,
+)
+def serve(args: argparse.Namespace) -> int:
     """Open the index and serve it until Ctrl-C; or check the settings, or print a template of them."""
     if args.print_settings:
         from porism.web.site.settings import template_text
@@ -91,7 +87,8 @@ def run(args: argparse.Namespace) -> int:
         return _check(args)
     if args.index is None:
         raise PorismError("INDEX is missing", fix="porism serve INDEX")
-    return _serve(args)
+    _serve(args)
+    return 0
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -110,7 +107,7 @@ def _check(args: argparse.Namespace) -> int:
     return 1 if checked.problems else 0
 
 
-def _serve(args: argparse.Namespace) -> int:
+def _serve(args: argparse.Namespace) -> None:
     require_posix("porism serve")
     from porism.web.api.write_access import WriteSettings
     from porism.web.server.run import Settings, serve
@@ -125,4 +122,28 @@ def _serve(args: argparse.Namespace) -> int:
         raise PorismError(problem.fact, where=problem.where, fix=problem.fix)
     writing = WriteSettings.of(args.index, args.tokens, args.state) if args.writable else None
     serve(Settings(args.index, site, operations=operations(args), writing=writing))
-    return 0
+
+
+@command(
+    "porism demo --port 8100",
+    argument("--directory", default="demo", help="where to keep the collection and the index (default: %(default)s)"),
+    argument("--sample", help="the sample (default: the folder sample, or the one that was installed)"),
+    HOST,
+    argument("--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"),
+    argument("--build-only", action="store_true", help="build and index, but do not serve"),
+    argument("--editor", action="store_true", help="install the visual formula editor too, if npm is available"),
+    resume="run the same command again to continue",
+)
+def demo(args: argparse.Namespace) -> None:
+    """Build what is missing, then serve."""
+    from porism.web.server.demo import demo
+
+    demo(args.directory, args.sample, args.host, args.port, serve_it=not args.build_only, editor=args.editor)
+
+
+@command("porism site mcp demo/index", argument("index", metavar="INDEX", help="a folder made by porism index"))
+def mcp(args: argparse.Namespace) -> None:
+    """Serve until the client closes the connection."""
+    from porism.web.server.mcp_tools import serve_tools
+
+    serve_tools(args.index)
