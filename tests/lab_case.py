@@ -10,10 +10,9 @@ from porism.corpus.content import Content
 from porism.corpus.sources.detect import open_source
 from porism.corpus.topics.files import read_topics
 from porism.evaluate.runs.lookup import CollectionLookup
-from porism.lab.judging.items import load_pool, load_topics
+from porism.lab.judging.items import TrainingItem, load_pool, load_topics, load_training
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.people import add_account
-from porism.lab.judging.training import TrainingItem, load_training
 from porism.lab.pooling.build import PoolOptions, build_pool, read_pool_run
 from porism.lab.pooling.pool import JudgmentPool
 from porism.store import open_content

@@ -4,6 +4,7 @@ import pytest
 
 from lab_case import LabCase
 from porism.errors import PorismError
+from porism.lab.judging.agreement import training_results
 from porism.lab.judging.assessments import assessments, extra_answers
 from porism.lab.judging.assign import (
     assign_dual,
@@ -16,10 +17,9 @@ from porism.lab.judging.assign import (
 )
 from porism.lab.judging.assignments import Duty, assigned_items, assignments, has_narrative, progress
 from porism.lab.judging.exports import narratives_tsv
-from porism.lab.judging.items import load_pool, pooled_items
+from porism.lab.judging.items import TrainingItem, load_pool, load_training, pooled_items
 from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.record import record_entries
-from porism.lab.judging.training import TrainingItem, load_training, training_results
 from porism.lab.pooling.pool import PoolItem
 
 

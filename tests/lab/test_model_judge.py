@@ -13,7 +13,7 @@ from endpoints import endpoint_server
 from lab_case import LabCase
 from porism.cli import main
 from porism.errors import PorismError
-from porism.lab.judging.agreement import model_agreements, pair_agreements
+from porism.lab.judging.agreement import model_agreements, pair_agreements, training_results
 from porism.lab.judging.assessments import Assessment, assessments
 from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
 from porism.lab.judging.assignments import assigned_items, assignments
@@ -23,7 +23,6 @@ from porism.lab.judging.model_judge import ModelJudge, RetryPolicy, instructions
 from porism.lab.judging.people import accounts, add_account, add_model_account
 from porism.lab.judging.qrels import variants
 from porism.lab.judging.record import record_entries
-from porism.lab.judging.training import training_results
 from porism.search.generation.endpoint import Endpoint
 
 MODEL = "model.small"

@@ -100,8 +100,7 @@ def load(args: argparse.Namespace) -> None:
 def train(args: argparse.Namespace) -> None:
     """Load the items, and print how many are new."""
     from porism.corpus.topics.files import read_topics
-    from porism.lab.judging.items import load_topics
-    from porism.lab.judging.training import load_training, read_training_items
+    from porism.lab.judging.items import load_topics, load_training, read_training_items
 
     journal, known = _open(args), read_training_items(args.known)
     wanted = {one.topic for one in known}

@@ -1,5 +1,7 @@
-"""Agreement of assessors and of language models with people: Cohen's kappa, his weighted kappa, and Krippendorff's
-alpha."""
+"""Agreement of assessors, of language models with people, and with known grades of training items.
+
+The coefficients are Cohen's kappa, his weighted kappa, and Krippendorff's alpha.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.lab.judging.assessments import Assessment, InstanceId, is_model, main_judgments
+from porism.lab.judging.assessments import Assessment, InstanceId, assessments, is_model, main_judgments
+from porism.lab.judging.assignments import assignments
+from porism.lab.judging.items import JudgedItem
+from porism.lab.judging.journal import Journal
 from porism.lab.judging.scale import RELEVANT, grades
 
 
@@ -59,8 +64,7 @@ def weighted_kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
 
 
 def alpha(units: Iterable[Sequence[int]]) -> float | None:
-    """Return Krippendorff's alpha for ordered grades. A unit is the grades that one item got, from any number of
-    assessors.
+    """Return Krippendorff's alpha for ordered grades. A unit is the grades of one item by any number of assessors.
 
     Units with fewer than two grades do not count. Undefined (None) without any other; 1 if all grades are the same.
 
@@ -102,19 +106,24 @@ class PairAgreement:
     ungraded: int = 0
 
 
-class MeanAgreement(NamedTuple):
-    """Mean kappas over pairs of assessors; None where no pair has one."""
+class Kappas(NamedTuple):
+    """Four-way kappa, kappa of High or Medium against the rest, and weighted kappa; None where undefined."""
 
     kappa: float | None
     kappa_hm: float | None
     kappa_weighted: float | None
+
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[int, int]]) -> Kappas:
+        """Compute the kappas of pairs of grades."""
+        return cls(kappa(pairs), kappa([(a >= RELEVANT, b >= RELEVANT) for a, b in pairs]), weighted_kappa(pairs))
 
 
 def _grades(assessments: Iterable[Assessment]) -> dict[str, dict[InstanceId, int]]:
     """Return the grades of each assessor."""
     table: dict[str, dict[InstanceId, int]] = {}
     for given in assessments:
-        table.setdefault(given.assessor, {})[InstanceId(given.topic, given.item, given.instance)] = given.grade
+        table.setdefault(given.assessor, {})[given.instance_id] = given.grade
     return table
 
 
@@ -126,18 +135,15 @@ def pair_agreements(assessments: Iterable[Assessment]) -> list[PairAgreement]:
         shared = sorted(table[a].keys() & table[b].keys())
         graded = [(table[a][key], table[b][key]) for key in shared if max(table[a][key], table[b][key]) <= 3]
         if shared:
-            binary = [(x >= RELEVANT, y >= RELEVANT) for x, y in graded]
-            kappas = (kappa(graded), kappa(binary), weighted_kappa(graded))
-            result.append(PairAgreement(a, b, len(graded), *kappas, len(shared) - len(graded)))
+            result.append(PairAgreement(a, b, len(graded), *Kappas.of(graded), len(shared) - len(graded)))
     return result
 
 
-def mean_agreement(pairs: Iterable[PairAgreement], assessor: str = "") -> MeanAgreement:
+def mean_agreement(pairs: Iterable[PairAgreement], assessor: str = "") -> Kappas:
     """Average the kappas over pairs (of one assessor, if named), without pooling items; skip undefined ones."""
     mine = [pair for pair in pairs if not assessor or assessor in (pair.first, pair.second)]
     columns = zip(*((pair.kappa, pair.kappa_hm, pair.kappa_weighted) for pair in mine), strict=True)
-    means = [_mean(column) for column in columns] or [None] * 3
-    return MeanAgreement(*means)
+    return Kappas(*([_mean(column) for column in columns] or [None] * 3))
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
@@ -176,7 +182,7 @@ def disagreements(assessments: Iterable[Assessment]) -> list[Disagreement]:
     """Return the items on which assessors differ, the largest spread first."""
     groups: dict[InstanceId, dict[str, Assessment]] = {}
     for given in assessments:
-        groups.setdefault(InstanceId(given.topic, given.item, given.instance), {})[given.assessor] = given
+        groups.setdefault(given.instance_id, {})[given.assessor] = given
     found = [
         Disagreement(*key, tuple(by_name[name] for name in sorted(by_name)))
         for key, by_name in groups.items()
@@ -219,26 +225,20 @@ class ModelAgreement:
 def model_agreements(assessments: Iterable[Assessment]) -> list[ModelAgreement]:
     """Return the agreement of every model that judged an item which a person judged, too."""
     given = list(assessments)
-    people = {_key(one): one.grade for one in main_judgments(given)}
+    people = {one.instance_id: one.grade for one in main_judgments(given)}
     found = []
     for model in sorted({one.assessor for one in given if is_model(one.assessor)}):
-        own = {_key(one): one.grade for one in given if one.assessor == model and one.purpose == "dual"}
+        own = {one.instance_id: one.grade for one in given if one.assessor == model and one.purpose == "dual"}
         pairs = [(people[key], own[key]) for key in sorted(own.keys() & people.keys())]
         if pairs:
             found.append(_agreement(model, pairs))
     return found
 
 
-def _key(given: Assessment) -> InstanceId:
-    return InstanceId(given.topic, given.item, given.instance)
-
-
 def _agreement(model: str, pairs: list[tuple[int, int]]) -> ModelAgreement:
     graded = [pair for pair in pairs if max(pair) <= 3]
-    binary = [(a >= RELEVANT, b >= RELEVANT) for a, b in graded]
     rows = tuple(_row(step.code, step.name, pairs, graded) for step in grades() if step.graded)
-    coefficients = (kappa(graded), kappa(binary), weighted_kappa(graded), alpha(graded))
-    return ModelAgreement(model, len(graded), len(pairs) - len(graded), *coefficients, rows)
+    return ModelAgreement(model, len(graded), len(pairs) - len(graded), *Kappas.of(graded), alpha(graded), rows)
 
 
 def _row(code: int, name: str, pairs: list[tuple[int, int]], graded: list[tuple[int, int]]) -> GradeAgreement:
@@ -248,3 +248,38 @@ def _row(code: int, name: str, pairs: list[tuple[int, int]], graded: list[tuple[
     share = answers.count(code) / counted if counted else None
     one_grade = kappa([(first == code, second == code) for first, second in graded]) if counted else None
     return GradeAgreement(code, name, len(answers), by_model, len(answers) - counted, share, one_grade)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingResult:
+    """One assessor in one round: agreement with the known grades and, on average, with the other assessors."""
+
+    task: int
+    round: int
+    assessor: str
+    items: int
+    same_grade: int
+    known_kappa: float | None
+    known_kappa_hm: float | None
+    others_kappa: float | None
+    others_kappa_hm: float | None
+
+
+def training_results(journal: Journal) -> list[TrainingResult]:
+    """Return the result of every assessor in every round, in order."""
+    rows = journal.read("SELECT task, topic, item, known_grade FROM item WHERE known_grade IS NOT NULL")
+    known = {JudgedItem(row["task"], row["topic"], row["item"]): row["known_grade"] for row in rows}
+    rounds = {assignment.id: assignment.round for assignment in assignments(journal)}
+    groups: dict[tuple[int, int], list[Assessment]] = {}
+    for given in assessments(journal, "training"):
+        groups.setdefault((given.task, rounds[given.assignment]), []).append(given)
+    found = []
+    for (task, number), group in sorted(groups.items()):
+        for name in sorted({given.assessor for given in group}):
+            mine = [given for given in group if given.assessor == name and given.grade <= 3]
+            pairs = [(given.grade, known[JudgedItem(task, given.topic, given.item)]) for given in mine]
+            # A model is compared with people, and people with people only.
+            others = [given for given in group if given.assessor == name or not is_model(given.assessor)]
+            kappas = (*Kappas.of(pairs)[:2], *mean_agreement(pair_agreements(others), name)[:2])
+            found.append(TrainingResult(task, number, name, len(pairs), sum(a == b for a, b in pairs), *kappas))
+    return found

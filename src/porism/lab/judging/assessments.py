@@ -69,6 +69,14 @@ def visit_seconds(events: Sequence[PageEvent]) -> float | None:
     return sum(visits) if visits else None
 
 
+class InstanceId(NamedTuple):
+    """What two assessors may both have judged: an item of a topic, and the number of its card."""
+
+    topic: str
+    item: str
+    instance: int
+
+
 @dataclass(frozen=True, slots=True)
 class Assessment:
     """The grade that an assessor gave to an item. `instance` is the card's number in Task 2 (from 1), and 1 elsewhere.
@@ -89,6 +97,11 @@ class Assessment:
     seconds: float | None = None
     assignment: int = 0
     purpose: str = "main"
+
+    @property
+    def instance_id(self) -> InstanceId:
+        """What was judged."""
+        return InstanceId(self.topic, self.item, self.instance)
 
 
 class ExtraAnswer(NamedTuple):
@@ -185,14 +198,6 @@ def of_people(assessments: Iterable[Assessment]) -> list[Assessment]:
     return [given for given in assessments if not is_model(given.assessor)]
 
 
-class InstanceId(NamedTuple):
-    """What two assessors may both have judged: an item of a topic, and the number of its card."""
-
-    topic: str
-    item: str
-    instance: int
-
-
 def main_judgments(assessments: Iterable[Assessment]) -> list[Assessment]:
     """Return the main judgments of people, one per item and instance; of two by different people the later one
     counts."""
@@ -200,7 +205,7 @@ def main_judgments(assessments: Iterable[Assessment]) -> list[Assessment]:
     for given in assessments:
         if given.purpose != "main" or is_model(given.assessor):
             continue
-        key = InstanceId(given.topic, given.item, given.instance)
+        key = given.instance_id
         if key not in last or (given.submitted, given.assessor) >= (last[key].submitted, last[key].assessor):
             last[key] = given
     return list(last.values())

@@ -13,14 +13,20 @@ from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.evaluate.table import spreadsheet_cell
-from porism.lab.judging.agreement import mean_agreement, model_agreements, overall_alpha, pair_agreements
+from porism.lab.judging.agreement import (
+    TrainingResult,
+    mean_agreement,
+    model_agreements,
+    overall_alpha,
+    pair_agreements,
+    training_results,
+)
 from porism.lab.judging.assessments import assessments, extra_answers, of_people, summarise_times
 from porism.lab.judging.assignments import AssignedItem, Assignment, assigned_items, assignments, progress
 from porism.lab.judging.items import pooled_items
 from porism.lab.judging.journal import FieldKey, Journal, Values, topic_field
 from porism.lab.judging.qrels import qrels_text, variants
 from porism.lab.judging.scale import grades
-from porism.lab.judging.training import TrainingResult, training_results
 from porism.lab.pooling.formulas import INSTANCES
 
 Cell = str | int | float | None

@@ -1,4 +1,7 @@
-"""Topics and items as the journal stores them, and how topics and pools are loaded into it; items get opaque keys."""
+"""Topics and items as the journal stores them, and how topics, pools and training items are loaded into it.
+
+In a training round, assessors judge items whose grade was agreed on before. Items get opaque keys.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from porism.errors import PorismError
-from porism.files import open_text
+from porism.files import open_text, report_unreadable
 from porism.lab.judging.assignments import Card
 from porism.lab.judging.journal import Journal
-from porism.lab.pooling.pool import ItemId, PooledAnswer, PoolItem, topic_key
+from porism.lab.judging.scale import grade
+from porism.lab.pooling.pool import FormulaInstance, ItemId, PooledAnswer, PoolItem, topic_key
 from porism.lab.sampling import seeded_random
 from porism.records import Topic
 
@@ -179,3 +183,77 @@ def insert_item(
         [(key, number, *card) for number, card in enumerate(cards, 1)],
     )
     return True
+
+
+TRAINING_HEADER = ["round", "topic", "item", "grade", "reason"]
+TASK2_HEADER = [*TRAINING_HEADER, "formula", "post"]
+TRAINING_FIX = (
+    "one line per item: round, topic, item, grade, reason (Task 2 adds formula, post), between tabs, with this header"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingItem:
+    """An item with a known grade; `reason` explains the grade to the assessor."""
+
+    round: int
+    topic: str
+    item: str
+    grade: int
+    reason: str = ""
+    instance: FormulaInstance | None = None
+
+
+@report_unreadable(TRAINING_FIX)
+def read_training_items(path: str | Path) -> list[TrainingItem]:
+    """Read a table of training items; report an invalid line with its number."""
+    with open_text(path) as stream:
+        lines = [line.rstrip("\n").split("\t") for line in stream]
+    if not lines or lines[0] not in (TRAINING_HEADER, TASK2_HEADER):
+        raise PorismError("not a table of training items", where=str(path), fix=TRAINING_FIX)
+    found = []
+    for number, cells in enumerate(lines[1:], 2):
+        row = dict(zip(lines[0], cells, strict=False))
+        if len(cells) != len(lines[0]) or not row["round"].isdigit() or not row["grade"].isdigit():
+            raise PorismError("not a training item", where=f"{path}:{number}", fix=TRAINING_FIX)
+        instance = FormulaInstance(int(row["formula"]), int(row["post"])) if "post" in row else None
+        found.append(
+            TrainingItem(int(row["round"]), row["topic"], row["item"], int(row["grade"]), row["reason"], instance)
+        )
+    return found
+
+
+def load_training(
+    journal: Journal, task: int, items: Sequence[TrainingItem], answers: Iterable[PooledAnswer] = ()
+) -> int:
+    """Store training items. Their topics must be loaded, and must not be topics of the pool."""
+    texts = {(answer.topic, answer.id): answer.text for answer in answers}
+    _check_training(journal, task, items)
+    with journal.write() as connection:
+        for position, training in enumerate(items, 1):
+            cards = (training.instance,) if training.instance else ()
+            item = PoolItem(training.topic, training.item, training.round, cards)
+            text = texts.get((training.topic, training.item), "")
+            if not insert_item(connection, task, item, position, True, text):
+                raise PorismError(
+                    f"item {training.item} of topic {training.topic} occurs twice", fix="list each training item once"
+                )
+            connection.execute(
+                "UPDATE item SET known_grade = ?, reason = ? WHERE key = ?",
+                (training.grade, training.reason, opaque_key(task, training.topic, training.item)),
+            )
+    return len(items)
+
+
+def _check_training(journal: Journal, task: int, items: Sequence[TrainingItem]) -> None:
+    pooled = journal.read("SELECT DISTINCT topic FROM item WHERE task = ? AND known_grade IS NULL", (task,))
+    if clash := sorted({item.topic for item in items} & {row["topic"] for row in pooled}, key=topic_key):
+        raise PorismError(
+            f"training topics are also in the pool: {', '.join(clash[:5])}", fix="train on topics of an earlier year"
+        )
+    for item in items:
+        step = grade(item.grade)
+        if step is None or not step.graded:
+            raise PorismError(
+                f"{item.grade} is not a grade (topic {item.topic}, item {item.item})", fix="use 0, 1, 2 or 3"
+            )

@@ -24,6 +24,7 @@ from porism.lab.judging.agreement import (
     model_agreements,
     overall_alpha,
     pair_agreements,
+    training_results,
 )
 from porism.lab.judging.assessments import (
     Assessment,
@@ -41,7 +42,6 @@ from porism.lab.judging.items import JudgedItem, find_item, find_topic, item_key
 from porism.lab.judging.journal import Event, Journal, topic_field
 from porism.lab.judging.people import ROLES, accounts, add_account
 from porism.lab.judging.scale import grade, grades
-from porism.lab.judging.training import training_results
 from porism.records import Judgment
 from porism.web.assess.requests import Refused, RequestContext
 
