@@ -67,7 +67,7 @@ class TooManyGuesses(PorismError):
 
 
 class GuessLimit(NamedTuple):
-    """Attempts are free up to a number; then the delay doubles with each, from 2 seconds to the largest."""
+    """LoginAttempts are free up to a number; then the delay doubles with each, from 2 seconds to the largest."""
 
     free: int
     largest: float
@@ -107,8 +107,8 @@ REMEMBERED = 2_000  # names with attempts, and passwords that were right
 NAME_LIMIT = GuessLimit(free=5, largest=30.0)
 
 
-class Attempts:
-    """Attempts to log in by name, counted in each process."""
+class LoginAttempts:
+    """LoginAttempts to log in by name, counted in each process."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._lock = clock, threading.Lock()
@@ -297,7 +297,7 @@ class PasswordChecker:
     scrypt hash."""
 
     def __init__(self, file: UserFile) -> None:
-        self._file, self._attempts, self._lock = file, Attempts(), threading.Lock()
+        self._file, self._attempts, self._lock = file, LoginAttempts(), threading.Lock()
         self._key = secrets.token_bytes(32)
         # By a keyed hash of name and password: the stored hash that they matched.
         self._right: OrderedDict[bytes, str] = OrderedDict()

@@ -10,7 +10,7 @@ import pytest
 from porism import accounts
 from porism.accounts import (
     SESSION_SECONDS,
-    Attempts,
+    LoginAttempts,
     TokenFile,
     UserFile,
     hash_password,
@@ -39,7 +39,7 @@ def test_passwords_are_hashed_with_a_salt_and_at_full_cost() -> None:
 
 def test_guesses_are_delayed() -> None:
     now = 0.0
-    attempts = Attempts(lambda: now)
+    attempts = LoginAttempts(lambda: now)
     for _ in range(5):
         attempts.record("ada")
     with pytest.raises(PorismError, match="too many wrong passwords"):
@@ -53,7 +53,7 @@ def test_guesses_are_delayed() -> None:
 
 def test_guesses_without_end_are_delayed_no_longer() -> None:
     now = 0.0
-    attempts = Attempts(lambda: now)
+    attempts = LoginAttempts(lambda: now)
     for _ in range(1100):
         attempts.record("ada")
         now += 31.0

@@ -19,7 +19,7 @@ from porism.web.server.app import create_app
 from porism.web.server.metrics import SharedCounters
 from porism.web.server.observer import NOTHING, Operations
 from porism.web.server.run import OperatedApp
-from porism.web.site.settings import Limits, SiteSettings
+from porism.web.site.settings import RequestLimits, SiteSettings
 
 QUERY = "proof that $\\sqrt{2}$ is irrational"
 
@@ -28,7 +28,7 @@ class Site:
     """An application that records searches, and a client on this machine."""
 
     def __init__(self, index: Path, settings: Operations) -> None:
-        self.app = create_app(porism.open(index), SiteSettings(limits=Limits(seconds=60)), hosts=["localhost"])
+        self.app = create_app(porism.open(index), SiteSettings(limits=RequestLimits(seconds=60)), hosts=["localhost"])
         self.operated = OperatedApp(self.app, settings, SharedCounters(1))
         self.client = TestClient(self.app, "http://localhost", client=("127.0.0.1", 5000), follow_redirects=False)
 

@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 from porism.search.engine import Engine
 from porism.web.api.endpoints import ENDPOINTS
 from porism.web.server.app import create_app
-from porism.web.site.settings import Limits, ServerOptions, SiteSettings
+from porism.web.site.settings import RequestLimits, ServerOptions, SiteSettings
 
 pytestmark = pytest.mark.xdist_group("api")
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
@@ -31,7 +31,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 
 @pytest.fixture(scope="module")
 def app(demo: Path) -> Starlette:
-    return create_app(Engine.open(demo / "index"), SiteSettings(limits=Limits(seconds=60)), hosts=["*"])
+    return create_app(Engine.open(demo / "index"), SiteSettings(limits=RequestLimits(seconds=60)), hosts=["*"])
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_a_long_query_is_refused(client: TestClient, path: str) -> None:
 def test_a_slow_query_times_out(app: Starlette, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Engine, "ask", lambda *_: time.sleep(1))
     with TestClient(
-        create_app(app.state.engine, SiteSettings(limits=Limits(seconds=0.05))), base_url="http://127.0.0.1"
+        create_app(app.state.engine, SiteSettings(limits=RequestLimits(seconds=0.05))), base_url="http://127.0.0.1"
     ) as client:
         answer = client.get("/v1/ask", params={"q": "x"})
     assert answer.status_code == 503

@@ -43,7 +43,7 @@ def open_service() -> Service:
 def serving(limits: ConnectionLimits) -> Iterator[Address]:
     """Serve with these limits in another process."""
     listener = bind("127.0.0.1", 0)
-    arguments = (open_service, (), (listener,), print, ServerSettings(connections=limits))
+    arguments = (open_service, (listener,), print, ServerSettings(connections=limits))
     process = multiprocessing.get_context("fork").Process(target=supervise, args=arguments)
     process.start()
     address: Address = listener.getsockname()

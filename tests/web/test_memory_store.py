@@ -18,11 +18,11 @@ from porism.systems.declared.declaration import shipped
 from porism.systems.declared.pipeline import build_declared
 from porism.systems.topic_queries import topic_query
 from porism.web.server.app import create_app
-from porism.web.site.settings import Limits, SiteSettings
+from porism.web.site.settings import RequestLimits, SiteSettings
 from store.stores import SAMPLE, sample_in_memory
 
 QUERY = "proof that $\\sqrt{2}$ is irrational"
-PATIENT = SiteSettings(limits=Limits(seconds=600))
+PATIENT = SiteSettings(limits=RequestLimits(seconds=600))
 
 
 @pytest.fixture(scope="module")

@@ -13,6 +13,7 @@ from starlette.routing import Route
 from starlette.testclient import TestClient
 
 import porism
+from porism.web.http import middleware
 from porism.web.http.middleware import RequestMiddleware
 
 
@@ -27,7 +28,6 @@ CLIENT = TestClient(
             Middleware(
                 RequestMiddleware,
                 max_body=100,
-                max_target=1000,
                 uploads={"/upload": 150},
                 headers={"referrer-policy": "same-origin"},
                 cacheable=("/static/",),
@@ -65,7 +65,9 @@ def test_a_large_body_is_refused_with_or_without_its_length_announced() -> None:
     assert CLIENT.post("/", content=b"x" * 100).text == "100"
 
 
-def test_a_long_address_is_refused() -> None:
+def test_a_long_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(middleware, "MAX_TARGET", 1000)
+    assert CLIENT.get("/?q=" + "x" * 900).status_code == 200
     assert CLIENT.get("/?q=" + "x" * 1000).status_code == 413
 
 

@@ -28,7 +28,7 @@ from porism.web.http.workers import bind
 from porism.web.server.app import create_app
 from porism.web.server.metrics import BUCKETS, MOST_ROUTES, OTHER, Counters, SharedCounters, exposition
 from porism.web.server.observer import Observer, Operations, observe
-from porism.web.site.settings import Limits, SiteSettings
+from porism.web.site.settings import RequestLimits, SiteSettings
 
 
 def samples(text: str) -> dict[tuple[str, str], float]:
@@ -122,7 +122,7 @@ class Observed:
 
     def __init__(self, index: Path, settings: Operations) -> None:
         app = create_app(
-            porism.open(index), SiteSettings(limits=Limits(seconds=60)), hosts=["localhost", "example.org"]
+            porism.open(index), SiteSettings(limits=RequestLimits(seconds=60)), hosts=["localhost", "example.org"]
         )
         self.observer: Observer = observe(app, replace(settings, port=8101), SharedCounters(1))
         self.observer.counters.claim(0)

@@ -13,10 +13,10 @@ from contextlib import contextmanager
 import pytest
 from server_processes import until
 
-from porism.web.http.supervisor import STARVED_FACTOR, STOPPED_LOOKS, Limits, Pulse, queued_seconds, usage_of
+from porism.web.http.supervisor import STARVED_FACTOR, STOPPED_LOOKS, Pulse, SilenceLimits, queued_seconds, usage_of
 
 pytestmark = pytest.mark.skipif(not os.path.exists("/proc/self/schedstat"), reason="the kernel keeps no such figures")
-LIMITS = Limits(5.0)
+LIMITS = SilenceLimits(5.0)
 
 
 def spin() -> None:

@@ -277,10 +277,10 @@ def test_hostile_lists_are_refused(index: Path, tmp_path: Path, changes: dict[st
 def test_more_than_the_list_says_is_not_written_out(tmp_path: Path) -> None:
     """A file may be longer than announced, also without end. It is read as far as the list says, and no further."""
     from porism.integrity import FileChecksum
-    from porism.web.site.restore import StoredFile, _write
+    from porism.web.site.restore import ArchivedFile, _write
 
     with open("/dev/zero", "rb") as endless, pytest.raises(DamageError):
-        _write(tmp_path, StoredFile("hole", 0o600, 10**18, endless), FileChecksum(1000, ""), lambda _: None)
+        _write(tmp_path, ArchivedFile("hole", 0o600, 10**18, endless), FileChecksum(1000, ""), lambda _: None)
     assert (tmp_path / "hole").stat().st_size == 1001
 
 

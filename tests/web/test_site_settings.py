@@ -9,7 +9,7 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.web.site.reading import Given, check_settings, key_lines, read_settings
+from porism.web.site.reading import GivenSetting, check_settings, key_lines, read_settings
 from porism.web.site.settings import SiteSettings, all_settings, reference_page, template_text
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -44,7 +44,7 @@ seconds = 3
 
 def test_assignments_win_over_the_file_and_options_over_both(tmp_path: Path) -> None:
     path = write(tmp_path, '[site]\ntitle = "File"\nheading = "File"\nattribution = "File"\n')
-    options = [Given("site.attribution", "Option", "--attribution", tmp_path)]
+    options = [GivenSetting("site.attribution", "Option", "--attribution", tmp_path)]
     site = read_settings(path, ["site.heading=Set", "site.attribution=Set"], options).checked().site
     assert (site.title, site.heading, site.attribution) == ("File", "Set", "Option")
 

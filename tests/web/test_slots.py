@@ -22,7 +22,7 @@ from porism.search.engine import Engine
 from porism.web.http import slots as slots_module
 from porism.web.http.slots import PLACE_SECONDS, SHORT_RUNNING, Busy, QuerySlots, Turn
 from porism.web.server.app import create_app
-from porism.web.site.settings import Limits, SiteSettings
+from porism.web.site.settings import RequestLimits, SiteSettings
 
 
 def endless() -> None:
@@ -91,7 +91,7 @@ def engine(demo: Path) -> Engine:
 
 
 def test_a_busy_server_says_when_to_try_again(engine: Engine) -> None:
-    with TestClient(create_app(engine, SiteSettings(limits=Limits(queue=0)), running=1, hosts=["*"])) as client:
+    with TestClient(create_app(engine, SiteSettings(limits=RequestLimits(queue=0)), running=1, hosts=["*"])) as client:
         slots, ended = client.app.state.slots, threading.Event()  # type: ignore[attr-defined]
         slots._submit(ended.wait, time.monotonic() + 60)
         answer = client.get("/v1/search", params={"q": "group"})

@@ -12,6 +12,7 @@ import time
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -112,7 +113,7 @@ def forked(target: Any, *arguments: Any) -> Iterator[multiprocessing.context.For
 def test_requests_finish_after_sigterm_and_no_more_are_accepted() -> None:
     listener = bind("127.0.0.1", 0)
     address = listener.getsockname()
-    with forked(supervise, open_slow, (), [listener], print, ServerSettings(1)) as supervisor:
+    with forked(supervise, open_slow, [listener], print, ServerSettings(1)) as supervisor:
         listener.close()
         with socket.create_connection(address, timeout=60) as client:
             client.sendall(b"GET /slow HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -133,7 +134,7 @@ def note_start(beats: Beats, folder: Path, ready: bool) -> None:
 
 
 def test_workers_that_die_at_once_are_started_less_and_less_often(tmp_path: Path) -> None:
-    with forked(Supervisor(1, note_start, (tmp_path, False)).run):
+    with forked(Supervisor(1, partial(note_start, folder=tmp_path, ready=False)).run):
         until(lambda: len(list(tmp_path.iterdir())) >= 2)
         time.sleep(1)
         assert len(list(tmp_path.iterdir())) <= 5
@@ -150,7 +151,7 @@ def open_endless() -> Service:
 
 def test_a_request_that_does_not_end_cannot_keep_the_server_running() -> None:
     listener = bind("127.0.0.1", 0)
-    with forked(supervise, open_endless, (), [listener], print, ServerSettings(1, stop_seconds=1)) as supervisor:
+    with forked(supervise, open_endless, [listener], print, ServerSettings(1, stop_seconds=1)) as supervisor:
         with socket.create_connection(listener.getsockname(), timeout=60) as client:
             listener.close()
             client.sendall(b"GET / HTTP/1.1\r\nhost: localhost\r\n\r\n")
@@ -173,7 +174,7 @@ def open_holding() -> Service:
 
 def test_a_worker_whose_interpreter_is_locked_is_replaced() -> None:
     listener = bind("127.0.0.1", 0)
-    with forked(supervise, open_holding, (), [listener], print, ServerSettings(1, frozen_seconds=600)):
+    with forked(supervise, open_holding, [listener], print, ServerSettings(1, frozen_seconds=600)):
         for path, expected in ((b"/", b""), (b"/slow", b"finished")):
             with socket.create_connection(listener.getsockname(), timeout=60) as client:
                 client.sendall(b"GET %s HTTP/1.0\r\nhost: localhost\r\n\r\n" % path)

@@ -34,11 +34,11 @@ class _Served:
 
     def __init__(self) -> None:
         from porism.web.server.app import create_app
-        from porism.web.site.settings import Limits, SiteSettings
+        from porism.web.site.settings import RequestLimits, SiteSettings
 
         logging.disable(logging.CRITICAL)
         self.engine = Engine.open(self.path)
-        self.app = create_app(self.engine, SiteSettings(limits=Limits(seconds=60.0)))
+        self.app = create_app(self.engine, SiteSettings(limits=RequestLimits(seconds=60.0)))
         self.loop = asyncio.new_event_loop()
 
 

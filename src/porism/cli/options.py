@@ -260,15 +260,15 @@ def add_site_options(parser: argparse._ActionsContainer) -> None:
 
 def site_settings(args: argparse.Namespace) -> SettingsReading:
     """Read the settings of the file, of `--set`, and of the options; later ones win."""
-    from porism.web.site.reading import Given, read_settings
+    from porism.web.site.reading import GivenSetting, read_settings
 
     given = [
-        Given(key, value, _option(name), Path.cwd())
+        GivenSetting(key, value, _option(name), Path.cwd())
         for name, key in KEYS.items()
         if (value := getattr(args, name)) is not None
     ]
     files = [name for name in args.site or () if name.endswith(".toml")]
-    given += [Given(SITE, name, "--site", Path.cwd()) for name in args.site or () if not name.endswith(".toml")]
+    given += [GivenSetting(SITE, name, "--site", Path.cwd()) for name in args.site or () if not name.endswith(".toml")]
     return read_settings(Path(files[-1]) if files else None, args.set, given)
 
 

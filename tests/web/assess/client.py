@@ -13,7 +13,7 @@ from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
 from porism.web.assess.app import create_app
-from porism.web.assess.requests import thread_address
+from porism.web.assess.requests import AppContext, thread_address
 
 
 class Person:
@@ -22,7 +22,8 @@ class Person:
     def __init__(
         self, case: LabCase, journal: Journal, name: str = "", submissions: Submissions | None = None, **more: object
     ) -> None:
-        app = create_app(journal, ContentRenderer(case.collection, thread_address), submissions, hosts=["lab"], **more)  # type: ignore[arg-type]
+        content = ContentRenderer(case.collection, thread_address)
+        app = create_app(AppContext(journal, content, submissions, **more), hosts=["lab"])  # type: ignore[arg-type]
         self.http = TestClient(app, base_url="http://lab", follow_redirects=True)
         if name:
             self.log_in(name)

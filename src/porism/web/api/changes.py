@@ -151,7 +151,7 @@ OTHER_RECORDS = {"delete", "delete_comment", "link", "comment"}
 DELETING = {"delete", "delete_comment"}
 
 
-class Stored(NamedTuple):
+class StoredChanges(NamedTuple):
     """Changes on disk: their number in the change log, and how many they are."""
 
     sequence: int
@@ -163,25 +163,25 @@ async def accept(request: Request, access: WriteAccess, body: bytes, wait: int) 
     return await searchable(access, await store(request, access, body), wait)
 
 
-async def store(request: Request, access: WriteAccess, body: bytes) -> Stored:
+async def store(request: Request, access: WriteAccess, body: bytes) -> StoredChanges:
     """Check changes and store them on disk.
 
     The token is checked again: a body may take long to arrive, and the operator may have revoked the token meanwhile.
     """
 
-    def work() -> Stored:
+    def work() -> StoredChanges:
         records = list(checked_records(lines_in(body), "body", Changes()))
         if not records:
             raise BadRequest("the body has no changes", where="body", fix=f"send {LINE}")
         deleting = any(record.keys() & DELETING for record in records)
         writing = any(not record.keys() & DELETING for record in records)
         access.authorise(request, [scope for scope, used in (("write", writing), ("delete", deleting)) if used])
-        return Stored(access.log.append(records), len(records))
+        return StoredChanges(access.log.append(records), len(records))
 
     return await in_slot(request, work)
 
 
-async def searchable(access: WriteAccess, stored: Stored, wait: int) -> Accepted:
+async def searchable(access: WriteAccess, stored: StoredChanges, wait: int) -> Accepted:
     """Wait up to `wait` seconds until changes are searchable."""
     end = time.monotonic() + wait
     while access.served.least() < stored.sequence and time.monotonic() < end:

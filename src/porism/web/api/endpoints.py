@@ -24,7 +24,7 @@ from porism.web.http.schema import encode, schema_of
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ApiEndpoint:
     """One route of the API: the view that answers it, the record it returns, and its parameters."""
 
     path: str
@@ -39,26 +39,26 @@ PATH_ID = Parameter(
 )
 
 ENDPOINTS = (
-    Endpoint(
+    ApiEndpoint(
         "/v1/search",
         views.search,
         Results,
         (views.Q, *views.PAGE, *views.FILTERS, views.SORT, views.GROUP, views.EXPAND, *views.READING),
     ),
-    Endpoint("/v1/asked", views.asked, Results, views.ASKED),
-    Endpoint("/v1/formulas", views.formulas, FormulaResults, (views.Q, *views.PAGE, views.MODE)),
-    Endpoint("/v1/ask", views.ask, Extract, (views.Q, views.GENERATE)),
-    Endpoint("/v1/explain", views.explain, Explanation, (views.Q, ID)),
-    Endpoint("/v1/complete", views.complete, Completions, (views.Q, views.COMPLETIONS)),
-    Endpoint("/v1/preview", views.preview, views.Preview, (views.Q,)),
-    Endpoint("/v1/formula", views.formula, views.FormulaView, (views.Q,)),
-    Endpoint("/v1/posts/{id}", views.post, views.PostView, (PATH_ID,)),
-    Endpoint("/v1/threads/{id}", views.thread, views.ThreadView, (PATH_ID,)),
-    Endpoint("/v1/health", views.health, views.Health),
+    ApiEndpoint("/v1/asked", views.asked, Results, views.ASKED),
+    ApiEndpoint("/v1/formulas", views.formulas, FormulaResults, (views.Q, *views.PAGE, views.MODE)),
+    ApiEndpoint("/v1/ask", views.ask, Extract, (views.Q, views.GENERATE)),
+    ApiEndpoint("/v1/explain", views.explain, Explanation, (views.Q, ID)),
+    ApiEndpoint("/v1/complete", views.complete, Completions, (views.Q, views.COMPLETIONS)),
+    ApiEndpoint("/v1/preview", views.preview, views.Preview, (views.Q,)),
+    ApiEndpoint("/v1/formula", views.formula, views.FormulaView, (views.Q,)),
+    ApiEndpoint("/v1/posts/{id}", views.post, views.PostView, (PATH_ID,)),
+    ApiEndpoint("/v1/threads/{id}", views.thread, views.ThreadView, (PATH_ID,)),
+    ApiEndpoint("/v1/health", views.health, views.Health),
 )
 
 
-def handler(endpoint: Endpoint) -> Callable[[Request], Any]:
+def handler(endpoint: ApiEndpoint) -> Callable[[Request], Any]:
     """Return the function that serves an endpoint."""
 
     async def serve(request: Request) -> Response:
@@ -119,7 +119,7 @@ def json_body(schema: dict[str, Any]) -> dict[str, Any]:
     return {"application/json": {"schema": schema}}
 
 
-def operation(endpoint: Endpoint, definitions: dict[str, Any]) -> dict[str, Any]:
+def operation(endpoint: ApiEndpoint, definitions: dict[str, Any]) -> dict[str, Any]:
     """Describe one endpoint: its summary, parameters and responses."""
     data = schema_of(endpoint.result, definitions)
     success = {
@@ -141,7 +141,7 @@ def operation(endpoint: Endpoint, definitions: dict[str, Any]) -> dict[str, Any]
 
 def write_operation(call: WriteCall, definitions: dict[str, Any]) -> dict[str, Any]:
     """Describe one call that changes the index: as the others, with its token, its body, and the answer "accepted"."""
-    described = operation(Endpoint(call.path, call.view, call.result, call.parameters), definitions)
+    described = operation(ApiEndpoint(call.path, call.view, call.result, call.parameters), definitions)
     errors = {
         status: {"description": text, "content": json_body({"$ref": "#/components/schemas/Error"})}
         for status, text in WRITE_STATUSES.items()

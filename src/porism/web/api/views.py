@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from porism.corpus.post import Comment, Link, Post
 from porism.deadline import TimeLimitExceeded
@@ -14,11 +14,10 @@ from porism.formula import Parsed, parse
 from porism.integrity import DamageError
 from porism.records import Explanation, Query
 from porism.search.completion import Completions
-from porism.search.display.page import SORTS, Sort
+from porism.search.display.page import SORTS
 from porism.search.display.page_math import page_math
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
-from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import Mode
 from porism.search.generation.generate import AnswerBasis
 from porism.search.query import parse_part
@@ -137,30 +136,17 @@ MODE = Parameter(
 )
 
 
-def search(
-    engine: Engine,
-    q: str,
-    k: int,
-    offset: int,
-    kind: Kind,
-    tags: str,
-    accepted: bool,
-    sort: Sort = "relevance",
-    group: bool = False,
-    expand: bool = True,
-    as_words: bool = False,
-    verbatim: bool = False,
-    **years: int | None,
-) -> Results:
+def search(engine: Engine, q: str, k: int, offset: int, **options: Any) -> Results:
     """Search answers or questions by text and formulas."""
-    wanted = tuple(t.strip() for t in tags.split(",") if t.strip())
-    span = (years["from"] or 0, years["to"] or 9999) if years["from"] or years["to"] else None
+    # `options` are the other parameters, which the table has checked.
+    wanted = tuple(tag for one in options.pop("tags").split(",") if (tag := one.strip()))
+    first, last = options.pop("from"), options.pop("to")
+    span = (first or 0, last or 9999) if first or last else None
     if span and span[0] > span[1]:
         raise BadRequest(
             f"from ({span[0]}) is later than to ({span[1]})", where="from", fix="give the earlier year first"
         )
-    options = {"group": group, "expand": expand, "as_words": as_words, "verbatim": verbatim}
-    return engine.search(q, k, kind, wanted, span, accepted, offset, sort=sort, **options)
+    return engine.search(q, k, tags=wanted, years=span, offset=offset, **options)
 
 
 def asked(engine: Engine, title: str, body: str, k: int) -> Results:

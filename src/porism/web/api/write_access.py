@@ -128,9 +128,11 @@ class WriteAccess:
             fix = "the operator finds the reason in the log of the server"
             raise BadRequest("tokens cannot be checked at the moment", fix=fix, status=503) from None
         if token is None:
-            fix = "send the header Authorization: Bearer TOKEN; the operator makes one with: porism site tokens create INDEX"
+            maker = "the operator makes one with: porism site tokens create INDEX"
             fact = "the token is not valid" if text else "a token is needed"
-            refusal = BadRequest(fact, where="Authorization", fix=fix, status=401)
+            refusal = BadRequest(
+                fact, where="Authorization", fix=f"send the header Authorization: Bearer TOKEN; {maker}", status=401
+            )
             refusal.headers["www-authenticate"] = "Bearer"
             raise refusal
         check_scopes(token, scopes)

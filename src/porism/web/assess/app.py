@@ -15,7 +15,6 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from porism.corpus.content import Content
 from porism.evaluate.runs.lookup import CollectionLookup
 from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.journal import Journal
@@ -102,22 +101,10 @@ ROUTES = [
 ]
 
 
-def create_app(
-    journal: Journal,
-    content: ContentRenderer,
-    submitted: Submissions | None = None,
-    *,
-    topic_threads: Content | None = None,
-    secure: bool = False,
-    in_order: bool = False,
-    hosts: Sequence[str] = LOOPBACK,
-) -> Starlette:
-    """Create the application. Behind HTTPS, set `secure`: cookies are then sent over HTTPS only. With `in_order`,
-    assessors judge the items of an assignment one after the other and skip none; they may go back.
-
-    `hosts` are the names under which the server answers, so that a foreign page cannot reach it under its own name.
-    """
-    middleware = Middleware(
+def create_app(context: AppContext, hosts: Sequence[str] = LOOPBACK) -> Starlette:
+    """Create the application. `hosts` are the names under which the server answers, so that a foreign page cannot reach
+    it under its own name."""
+    around = Middleware(
         RequestMiddleware,
         max_body=FORM_LIMIT,
         uploads={UPLOAD: UPLOAD_LIMIT},
@@ -126,10 +113,8 @@ def create_app(
         on_error=_answer_error,
     )
     known_hosts = Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))
-    app = Starlette(
-        routes=ROUTES, middleware=[middleware, known_hosts], exception_handlers={HTTPException: _error_page}
-    )
-    app.state.context = AppContext.make(journal, content, submitted, topic_threads, secure, in_order)
+    app = Starlette(routes=ROUTES, middleware=[around, known_hosts], exception_handlers={HTTPException: _error_page})
+    app.state.context = context
     return app
 
 
@@ -160,20 +145,15 @@ def open_app(settings: AssessmentSettings) -> Starlette:
         ids = CollectionLookup(settings.collection)
         submitted = Submissions(Path(settings.submissions), topic_ids(settings.topics), ids)
     later = open_content(settings.topic_threads) if settings.topic_threads else None
-    return create_app(
+    context = AppContext(
         Journal.open(settings.journal),
         content,
         submitted,
         topic_threads=later,
         secure=settings.https,
         in_order=settings.in_order,
-        hosts=[*LOOPBACK, *settings.hosts],
     )
-
-
-def open_service(settings: AssessmentSettings) -> Service:
-    """Open the application in a worker process."""
-    return Service(open_app(settings))
+    return create_app(context, [*LOOPBACK, *settings.hosts])
 
 
 def serve(settings: AssessmentSettings, host: str, port: int, server: ServerSettings = DEFAULTS) -> None:
@@ -184,4 +164,4 @@ def serve(settings: AssessmentSettings, host: str, port: int, server: ServerSett
         def announce(title: str) -> None:
             log_address(f"assessment at {address}", address, server.log_format)
 
-        supervise(open_service, (settings,), (listener,), announce, server)
+        supervise(lambda: Service(open_app(settings)), (listener,), announce, server)

@@ -17,7 +17,7 @@ START_PAGES = {"organiser": "/organise", "team": "/submissions"}
 
 
 @dataclass(frozen=True, slots=True)
-class AssignmentRow:
+class OwnAssignment:
     """An assignment in an assessor's list."""
 
     assignment: Assignment
@@ -32,7 +32,7 @@ def home(context: RequestContext) -> Response:
         return RedirectResponse(START_PAGES[context.session.role], 303)
     journal = context.app.journal
     rows = [
-        AssignmentRow(assignment, progress(journal, assignment)) for assignment in assignments(journal, context.account)
+        OwnAssignment(assignment, progress(journal, assignment)) for assignment in assignments(journal, context.account)
     ]
     following = next((row.assignment for row in rows if row.progress.next is not None), None)
     return context.page("home.html", rows=rows, following=following)

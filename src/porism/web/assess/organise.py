@@ -43,7 +43,7 @@ from porism.lab.judging.journal import Event, Journal, topic_field
 from porism.lab.judging.people import ROLES, accounts, add_account
 from porism.lab.judging.scale import grade, grades
 from porism.records import Judgment
-from porism.web.assess.requests import Refused, RequestContext
+from porism.web.assess.requests import RefusedRequest, RequestContext
 
 IDLE_SECONDS = 600.0
 
@@ -164,7 +164,7 @@ def item(context: RequestContext) -> Response:
     journal, content = context.app.journal, context.app.content
     found = find_item(journal, context.request.path_params["key"])
     if found is None:
-        raise Refused(404, "There is no such item.")
+        raise RefusedRequest(404, "There is no such item.")
     topic = find_topic(journal, found.task, found.topic)
     cards = (
         [formula_html(content, card) for card in found.cards]
@@ -211,7 +211,7 @@ def export_file(context: RequestContext) -> Response:
     """Send one file."""
     name = context.request.path_params["name"]
     if name not in EXPORTS:
-        raise Refused(404, "There is no such file.")
+        raise RefusedRequest(404, "There is no such file.")
     kind = "text/csv" if name.endswith(".csv") else "text/tab-separated-values"
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(EXPORTS[name](context.app.journal), media_type=f"{kind}; charset=utf-8", headers=headers)

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hmac
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,40 +53,36 @@ def assignment_title(assignment: Assignment) -> str:
     return f"{PURPOSES[assignment.purpose]}{round_number} · {assignment.topic}"
 
 
+def load_templates() -> jinja2.Environment:
+    """Load the templates. Values are always escaped, and an undefined name is an error."""
+    loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
+    templates = jinja2.Environment(
+        loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    templates.filters |= {
+        "safe_html": Markup,
+        "seconds": format_seconds,
+        "kappa": format_kappa,
+        "assignment_title": assignment_title,
+    }
+    return templates
+
+
 @dataclass(slots=True)
 class AppContext:
-    """The state of the server, made once when it starts."""
+    """The state of the server, made once when it starts.
+
+    Behind HTTPS it is `secure`: cookies are sent over HTTPS only. With `in_order`, assessors judge the items of an
+    assignment one after the other and skip none; they may go back.
+    """
 
     journal: Journal
     content: ContentRenderer
-    submissions: Submissions | None
-    topic_threads: Content | None
-    templates: jinja2.Environment
-    secure: bool
-    in_order: bool  # assessors may not skip items
-
-    @classmethod
-    def make(
-        cls,
-        journal: Journal,
-        content: ContentRenderer,
-        submissions: Submissions | None = None,
-        topic_threads: Content | None = None,
-        secure: bool = False,
-        in_order: bool = False,
-    ) -> AppContext:
-        """Load the templates. Values are always escaped, and an undefined name is an error."""
-        loader = jinja2.FileSystemLoader(Path(__file__).parent / "templates")
-        templates = jinja2.Environment(
-            loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
-        templates.filters |= {
-            "safe_html": Markup,
-            "seconds": format_seconds,
-            "kappa": format_kappa,
-            "assignment_title": assignment_title,
-        }
-        return cls(journal, content, submissions, topic_threads, templates, secure, in_order)
+    submissions: Submissions | None = None
+    topic_threads: Content | None = None
+    secure: bool = False
+    in_order: bool = False
+    templates: jinja2.Environment = field(default_factory=load_templates)
 
     def topic_thread(self, assignment: Assignment) -> int | None:
         """Return the id of the topic's own question, if it is known and can be shown."""
@@ -116,7 +112,7 @@ HEADERS = {
 }
 
 
-class Refused(Exception):
+class RefusedRequest(Exception):
     """A refused request: the HTTP status and the message for the page."""
 
     def __init__(self, status: int, message: str) -> None:
@@ -157,7 +153,7 @@ class RequestContext:
         try:
             return own_assignment(self.app.journal, self.account, self.number("assignment"))
         except PorismError as error:
-            raise Refused(404, error.message) from None
+            raise RefusedRequest(404, error.message) from None
 
     def page(self, template: str, status: int = 200, **values: Any) -> Response:
         """Answer with a page."""
@@ -202,11 +198,11 @@ def _answer(handler: Handler, roles: tuple[str, ...], request: Request, form: Fo
         if roles and session is None:
             return RedirectResponse("/login", 303)
         if roles and session is not None and session.role not in roles:
-            raise Refused(403, "You do not have access to this page.")
+            raise RefusedRequest(403, "You do not have access to this page.")
         if request.method == "POST":
             _check_csrf_token(context)
         return handler(context)
-    except Refused as refused:
+    except RefusedRequest as refused:
         return context.page("error.html", refused.status, message=refused.message, fix="")
     except PorismError as error:
         return context.page("error.html", 422, message=error.message, fix=error.fix)
@@ -217,4 +213,4 @@ def _check_csrf_token(context: RequestContext) -> None:
     expected = context.session.csrf if context.session else cookie_of(context.request.headers.raw, LOGIN_COOKIE)
     given = context.text("csrf") or context.request.headers.get("X-CSRF", "")
     if not expected or not hmac.compare_digest(expected.encode(), given.encode()):
-        raise Refused(403, "The form is out of date: load the page again.")
+        raise RefusedRequest(403, "The form is out of date: load the page again.")

@@ -9,7 +9,7 @@ from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from porism.lab.submissions import Receipt, Submissions
-from porism.web.assess.requests import Refused, RequestContext
+from porism.web.assess.requests import RefusedRequest, RequestContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class RunRow:
 
 def _submissions(context: RequestContext) -> Submissions:
     if context.app.submissions is None:
-        raise Refused(404, "This server does not accept runs.")
+        raise RefusedRequest(404, "This server does not accept runs.")
     return context.app.submissions
 
 
@@ -53,7 +53,7 @@ def submit(context: RequestContext) -> Response:
     """Check a file at once and show its receipt."""
     upload = context.form.get("run")
     if not isinstance(upload, UploadFile) or not upload.filename:
-        raise Refused(422, "Choose a file first.")
+        raise RefusedRequest(422, "Choose a file first.")
     made = _submissions(context).submit(context.account, upload.filename, upload.file.read())
     return RedirectResponse(f"/submissions/{made.number}", 303)
 
@@ -69,5 +69,5 @@ def receipt(context: RequestContext) -> Response:
     number, team = context.number("receipt"), _visible_team(context)
     found = next((one for one in _submissions(context).receipts(team) if one.number == number), None)
     if found is None:
-        raise Refused(404, "There is no such receipt.")
+        raise RefusedRequest(404, "There is no such receipt.")
     return context.page("receipt.html", receipt=found, time=format_time(found))

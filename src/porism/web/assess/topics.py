@@ -25,7 +25,7 @@ from porism.lab.judging.items import find_topic
 from porism.lab.judging.journal import FieldKey, JournalEntry, Values, topic_field
 from porism.lab.judging.record import record_entries
 from porism.lab.judging.scale import RELEVANT, Grade, grade, grades
-from porism.web.assess.requests import Refused, RequestContext
+from porism.web.assess.requests import RefusedRequest, RequestContext
 
 TOPIC_FIELDS = ("narrative", "text_alone", "formulas_alone")
 YES_NO = {"1": "yes", "0": "no", "": "–"}
@@ -177,7 +177,7 @@ class CommentView:
 
 
 @dataclass(frozen=True, slots=True)
-class PostView:
+class ShownPost:
     """A post with its HTML, its author and its comments."""
 
     post: Post
@@ -207,14 +207,14 @@ def topic_thread(context: RequestContext) -> Response:
     assignment = context.assignment()
     thread_id = context.app.topic_thread(assignment)
     if thread_id is None or context.app.topic_threads is None:
-        raise Refused(404, "The thread of this topic is not available here.")
+        raise RefusedRequest(404, "The thread of this topic is not available here.")
     return _thread_page(context, context.app.topic_threads, thread_id)
 
 
 def _thread_page(context: RequestContext, stored: Content, thread_id: int) -> Response:
     content = context.app.content
     if not stored.known_posts([thread_id]):
-        raise Refused(404, "There is no such thread in the collection.")
+        raise RefusedRequest(404, "There is no such thread in the collection.")
     found = stored.threads_by_id([thread_id])[thread_id]
     posts = (found.question, *found.answers)
     users = stored.users_by_id([post.owner_id for post in posts if post.owner_id is not None])
@@ -229,14 +229,14 @@ def _thread_page(context: RequestContext, stored: Content, thread_id: int) -> Re
     return context.page("thread.html", question=views[0], answers=views[1:], links=links)
 
 
-def _post_view(content: ContentRenderer, found: Thread, post: Post, users: Mapping[int, User]) -> PostView:
+def _post_view(content: ContentRenderer, found: Thread, post: Post, users: Mapping[int, User]) -> ShownPost:
     user = None if post.owner_id is None else users.get(post.owner_id)
     comments = tuple(
         CommentView(comment, content.render(comment.body)) for comment in found.comments if comment.post_id == post.id
     )
     author = f"{user.name or user.id} ({format_reputation(user.reputation)})" if user else "unknown"
     accepted = post.id == found.question.accepted_id
-    return PostView(post, content.render(post.title), content.render(post.body), author, accepted, comments)
+    return ShownPost(post, content.render(post.title), content.render(post.body), author, accepted, comments)
 
 
 def format_reputation(points: int) -> str:

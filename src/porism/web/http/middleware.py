@@ -95,7 +95,7 @@ PICTURE_HEADERS = {
 }
 
 
-class TooLarge(Exception):
+class RequestTooLarge(Exception):
     """A request exceeded its size limit: 413, or 431 if its headers did."""
 
     def __init__(self, status: int = 413) -> None:
@@ -115,14 +115,13 @@ class RequestMiddleware:
         self,
         app: ASGIApp,
         max_body: int = MAX_BODY,
-        max_target: int = MAX_TARGET,
         uploads: Mapping[str, int] | None = None,
         headers: Mapping[str, str] | None = None,
         cacheable: tuple[str, ...] = ("/",),
         on_error: Callable[[Request, Exception], Awaitable[Response]] | None = None,
     ) -> None:
         self.on_error = on_error
-        self.app, self.max_body, self.max_target, self.cacheable = app, max_body, max_target, cacheable
+        self.app, self.max_body, self.cacheable = app, max_body, cacheable
         self.uploads = uploads or {}
         self.headers = {**SECURITY_HEADERS, **(headers or {})}
 
@@ -146,9 +145,9 @@ class RequestMiddleware:
 
         try:
             if not fit:
-                raise TooLarge(431)
+                raise RequestTooLarge(431)
             await self._call_within_limits(scope, receive, send_with_headers)
-        except TooLarge as error:
+        except RequestTooLarge as error:
             if not status:  # nothing was sent yet
                 response = too_large_response(scope["path"], request_id, error.status)
                 await response(scope, receive, send_with_headers)
@@ -180,8 +179,8 @@ class RequestMiddleware:
             await PlainTextResponse(message, 400, {"connection": "close"})(scope, receive, send)
             return
         target = len(scope.get("raw_path") or b"") + len(scope["query_string"])
-        if target > self.max_target or announced_length(headers.get("content-length")) > limit:
-            raise TooLarge
+        if target > MAX_TARGET or announced_length(headers.get("content-length")) > limit:
+            raise RequestTooLarge
         received = 0
 
         async def receive_within_limit() -> Message:
@@ -189,7 +188,7 @@ class RequestMiddleware:
             message = await receive()
             received += len(message.get("body", b""))
             if received > limit:
-                raise TooLarge
+                raise RequestTooLarge
             return message
 
         await self.app(scope, receive_within_limit, send)

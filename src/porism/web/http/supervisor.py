@@ -23,7 +23,7 @@ from multiprocessing.connection import wait
 from multiprocessing.context import ForkProcess
 from pathlib import Path
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from porism.errors import PorismError
 
@@ -35,18 +35,18 @@ STARVED_FACTOR = 6  # and so may one that waits for a processor
 STOPPED = "T"
 
 
-class Usage(NamedTuple):
+class ProcessUsage(NamedTuple):
     """The state of a process as the kernel names it, and the seconds of processor time that it has used."""
 
     state: str
     processor: float
 
 
-def usage_of(pid: int) -> Usage | None:
+def usage_of(pid: int) -> ProcessUsage | None:
     """Return what a process uses; None where the system does not say."""
     try:
         fields = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
-        return Usage(fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
+        return ProcessUsage(fields[0], (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK"))
     except (OSError, IndexError, ValueError):
         return None
 
@@ -62,7 +62,7 @@ def queued_seconds(pid: int) -> float:
 
 
 @dataclass(slots=True)
-class Limits:
+class SilenceLimits:
     """How long a process may be silent: `frozen` seconds, and while it computes `busy` seconds of processor time."""
 
     frozen: float
@@ -83,7 +83,7 @@ class Pulse:
         """Note a sign of life."""
         self.silent, self._processor, self._patience = 0.0, None, None
 
-    def look(self, limits: Limits, starting: bool = False) -> str:
+    def look(self, limits: SilenceLimits, starting: bool = False) -> str:
         """Return why the process is frozen, or nothing if it is not."""
         usage = usage_of(self.pid)
         if usage is not None:
@@ -101,7 +101,7 @@ class Pulse:
             return f"gives no sign of life for {self.silent:.1f} s"
         return ""
 
-    def _is_starved(self, limits: Limits) -> bool:
+    def _is_starved(self, limits: SilenceLimits) -> bool:
         """Return whether the process spent most of its silence waiting for a processor. After a long time that does not
         count any more."""
         if self._patience is None or self.silent > limits.frozen * STARVED_FACTOR:
@@ -160,7 +160,7 @@ class Beats:
             os.write(self._file, line + b"\n")
 
 
-Work = Callable[..., None]  # called with Beats and the arguments
+Work = Callable[[Beats], None]
 
 
 class Job(NamedTuple):
@@ -169,7 +169,6 @@ class Job(NamedTuple):
 
     name: str
     work: Work
-    arguments: tuple[Any, ...] = ()
     frozen_seconds: float = 300.0
 
 
@@ -218,7 +217,7 @@ class _Place:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs `work(beats, *arguments)` in several processes until SIGTERM or SIGINT. `on_ready` is called once, when the
+    """Runs `work` in several processes until SIGTERM or SIGINT. `on_ready` is called once, when the
     first one serves.
 
     `beside` are jobs that run in one process each.
@@ -226,7 +225,6 @@ class Supervisor:
 
     number: int
     work: Work
-    arguments: tuple[Any, ...] = ()
     on_ready: Callable[[str], None] = lambda title: None
     on_stop: Callable[[], None] = lambda: None
     on_replace: Callable[[], None] = lambda: None
@@ -272,14 +270,14 @@ class Supervisor:
     def _start_missing(self) -> None:
         for number, place in enumerate(self._places):
             if place.worker is None and time.monotonic() >= place.start_at:
-                place.worker = self._start(number, place.job or Job("worker", self.work, self.arguments))
+                place.worker = self._start(number, place.job or Job("worker", self.work))
 
     def _start(self, number: int, job: Job) -> Worker:
         reading, writing = os.pipe()
         os.set_blocking(reading, False)
         others = [reading, *(place.worker.pipe for place in self._places if place.worker is not None)]
         process = multiprocessing.get_context("fork").Process(
-            target=_run, args=(os.getpid(), others, Beats(writing, number), job.work, job.arguments)
+            target=_run, args=(os.getpid(), others, Beats(writing, number), job.work)
         )
         # A signal between the fork and the worker's own handlers would be lost.
         signal.pthread_sigmask(signal.SIG_BLOCK, HANDLED)
@@ -312,7 +310,9 @@ class Supervisor:
             self.on_ready(worker.title)
 
     def _kill_if_frozen(self, place: _Place, worker: Worker) -> bool:
-        limits = Limits(self.frozen_seconds) if place.job is None else Limits(*[place.job.frozen_seconds] * 2)
+        limits = (
+            SilenceLimits(self.frozen_seconds) if place.job is None else SilenceLimits(*[place.job.frozen_seconds] * 2)
+        )
         why = worker.pulse.look(limits, starting=worker.title is None)
         if why:
             LOG.warning("%s %s %s and is killed", place.name, worker.process.pid, why)
@@ -354,7 +354,7 @@ class Supervisor:
             os.close(worker.pipe)
 
 
-def _run(supervisor: int, others: list[int], beats: Beats, work: Work, arguments: tuple[Any, ...]) -> None:
+def _run(supervisor: int, others: list[int], beats: Beats, work: Work) -> None:
     """Work in a forked process: end with the supervisor, and report an error that a user can fix."""
     signal.set_wakeup_fd(-1)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
@@ -365,7 +365,7 @@ def _run(supervisor: int, others: list[int], beats: Beats, work: Work, arguments
     _end_with(supervisor)
     beats.start()
     try:
-        work(beats, *arguments)
+        work(beats)
     except PorismError as error:
         beats.failed(error)
         sys.exit(1)

@@ -211,15 +211,14 @@ class WorkerServer(uvicorn.Server):
 
 def run_worker(
     beats: Beats,
-    open_service: Callable[..., Service],
-    arguments: tuple[Any, ...],
+    open_service: Callable[[], Service],
     listeners: Listeners,
     settings: ServerSettings,
     counts: ConnectionCounts,
 ) -> None:
     """Open the service and serve it in a worker process, logging one line per request to stderr."""
     sys.setswitchinterval(SWITCH_SECONDS)
-    service = open_service(*arguments)
+    service = open_service()
     service.on_start(beats.worker)
     limits = settings.connections.within_files()
     config = uvicorn.Config(
@@ -249,15 +248,14 @@ def warn_of_holes() -> None:
 
 
 def supervise(
-    open_service: Callable[..., Service],
-    arguments: tuple[Any, ...],
+    open_service: Callable[[], Service],
     listeners: Listeners,
     announce: Callable[[str], None],
     settings: ServerSettings = DEFAULTS,
     on_replace: Callable[[], None] = lambda: None,
     beside: tuple[Job, ...] = (),
 ) -> None:
-    """Serve `open_service(*arguments)` on sockets until SIGTERM or Ctrl-C.
+    """Serve what `open_service` opens in each process, on sockets, until SIGTERM or Ctrl-C.
 
     `announce` receives the title when the first process serves; `on_replace` is called whenever a serving process is
     replaced. `beside` are jobs that run in a process each.
@@ -270,10 +268,10 @@ def supervise(
         for listener in listeners:
             listener.close()
 
+    counts = ConnectionCounts(settings.processes)
     supervisor = Supervisor(
         settings.processes,
-        run_worker,
-        (open_service, arguments, listeners, settings, ConnectionCounts(settings.processes)),
+        lambda beats: run_worker(beats, open_service, listeners, settings, counts),
         on_ready=announce,
         on_stop=close,
         on_replace=on_replace,

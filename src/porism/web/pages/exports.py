@@ -64,7 +64,8 @@ async def feed(request: Request) -> Response:
     updated = max((_time(hit.created) for hit in found.hits), default=EPOCH)
     body = (
         '<?xml version="1.0" encoding="utf-8"?>\n<feed xmlns="http://www.w3.org/2005/Atom">\n'
-        f"<title>{_text(values['q'][:200])} · {_text(request.app.state.look.title)}</title>\n<id>{_text(address)}</id>\n<updated>{updated}</updated>\n"
+        f"<title>{_text(values['q'][:200])} · {_text(request.app.state.look.title)}</title>\n"
+        f"<id>{_text(address)}</id>\n<updated>{updated}</updated>\n"
         f'<link href={_attribute(address)}/>\n<link rel="self" href={_attribute(str(request.url))}/>\n'
         f"<author><name>{_text(request.app.state.engine.name)}</name></author>\n{entries}</feed>\n"
     )
@@ -74,7 +75,8 @@ async def feed(request: Request) -> Response:
 def _entry(hit: SearchHit, root: str) -> str:
     address = f"{root}/posts/{hit.id}"
     return (
-        f"<entry><title>{_text(plain_line(hit.title))}</title><id>{_text(address)}</id><link href={_attribute(address)}/>"
+        f"<entry><title>{_text(plain_line(hit.title))}</title><id>{_text(address)}</id>"
+        f"<link href={_attribute(address)}/>"
         f"<updated>{_time(hit.created)}</updated><summary>{_text(plain_line(hit.snippet))}</summary></entry>\n"
     )
 

@@ -22,7 +22,7 @@ from porism.integrity import DamageError
 from porism.search.engine import Engine
 from porism.web.api import changes, endpoints
 from porism.web.api.changes import UPLOADS
-from porism.web.api.results import CACHE_SIZE, ResponseCache
+from porism.web.api.results import ResponseCache
 from porism.web.api.write_access import WriteAccess
 from porism.web.http.errors import AWAY, CODES, DAMAGED, BadRequest, error_response
 from porism.web.http.middleware import LOOPBACK, REMOTE_IMAGES, RequestMiddleware
@@ -66,16 +66,14 @@ def create_app(
     *,
     running: int = RUNNING,
     hosts: Sequence[str] = LOOPBACK,
-    cache_size: int = CACHE_SIZE,
     check: IntegrityCheck | None = None,
     writing: WriteAccess | None = None,
 ) -> Starlette:
     """Create the server around an engine.
 
     `site` has the settings of its owner. `hosts` are the names under which the server answers, so that a foreign page
-    cannot reach a loopback server under its own name. `running` queries are computed at the same time; `cache_size` is
-    the number of cached results. Once `check` finds damaged files, requests are refused. With `writing`, the server
-    takes changes.
+    cannot reach a loopback server under its own name. `running` queries are computed at the same time. Once
+    `check` finds damaged files, requests are refused. With `writing`, the server takes changes.
     """
     integrity = check or IntegrityCheck()
     cors, experiment = site.server.cors, site.pages.experiment
@@ -103,7 +101,7 @@ def create_app(
     app.state.has_editor = has_editor()
     app.state.thread_options = ThreadOptions(attribution_of(engine.content, site.posts), site.posts.remote_images)
     app.state.site, app.state.look = site, look_of(site)
-    app.state.cache = ResponseCache(cache_size)
+    app.state.cache = ResponseCache()
     app.state.generations = Generations()
     app.state.slots = QuerySlots(running, site.limits.queue)
     app.state.templates = make_templates()

@@ -9,6 +9,7 @@ import os
 import socket
 import threading
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -166,7 +167,8 @@ def write_jobs(writing: WriteSettings | None) -> tuple[Job, ...]:
         return ()
     from porism.web.server.write_processes import run_applier, run_merger
 
-    return (Job("applier", run_applier, (writing.state,)), Job("merger", run_merger, (writing.state,)))
+    jobs = {"applier": run_applier, "merger": run_merger}
+    return tuple(Job(name, partial(job, state=writing.state)) for name, job in jobs.items())
 
 
 def operator_listener(operations: Operations, site_port: int) -> socket.socket:
@@ -208,4 +210,5 @@ def serve(settings: Settings) -> None:
             shared.count_restart()
 
         jobs = write_jobs(settings.writing)
-        supervise(open_service, (settings, shared, verification), tuple(listeners), announce, server, replaced, jobs)
+        opening = partial(open_service, settings, shared, verification)
+        supervise(opening, tuple(listeners), announce, server, replaced, jobs)

@@ -160,7 +160,7 @@ def tar_damages(
     yield from (Damage(name, "is missing", AGAIN) for name in files if name not in found)
 
 
-class StoredFile(NamedTuple):
+class ArchivedFile(NamedTuple):
     """A file of a backup: its name, its rights, its size and its content, which must be read before the next one."""
 
     name: str
@@ -182,7 +182,7 @@ class _Header(NamedTuple):
     kind: bytes
 
 
-def tar_files(tar: IO[bytes]) -> Iterator[StoredFile]:
+def tar_files(tar: IO[bytes]) -> Iterator[ArchivedFile]:
     """Yield the regular files of a tar file in the formats of POSIX and GNU; leave links, folders and devices out.
 
     Python's own reader trusts headers: a negative size makes it read the same header again, and long headers take it
@@ -210,7 +210,7 @@ def tar_files(tar: IO[bytes]) -> Iterator[StoredFile]:
         else:
             if header.kind in REGULAR:
                 window = io.BufferedReader(_Window(tar, at, length), BLOCK)
-                yield StoredFile(name or header.name, header.mode & 0o777, length, window)
+                yield ArchivedFile(name or header.name, header.mode & 0o777, length, window)
             name, size = "", -1
         at += -(-length // TAR_BLOCK) * TAR_BLOCK
 

@@ -30,7 +30,7 @@ CHECK = "porism serve --site FILE --check lists all problems"
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class SettingProblem:
     """Something wrong with a setting: the place (a line of the file, or an option), the fact, and what to write
     instead."""
 
@@ -43,7 +43,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenSetting:
     """A value that the owner gave: its key, the place it comes from, and the folder that relative paths start at."""
 
     key: str
@@ -58,7 +58,7 @@ class SettingsReading:
 
     settings: SiteSettings
     places: Mapping[str, str]
-    problems: tuple[Problem, ...] = ()
+    problems: tuple[SettingProblem, ...] = ()
 
     def checked(self) -> SiteSettings:
         """Return the settings, or raise the first problem as an error."""
@@ -70,10 +70,10 @@ class SettingsReading:
 
 
 def read_settings(
-    file: Path | None = None, assignments: Sequence[str] = (), options: Sequence[Given] = ()
+    file: Path | None = None, assignments: Sequence[str] = (), options: Sequence[GivenSetting] = ()
 ) -> SettingsReading:
     """Read settings. Later values win: those of `assignments` (KEY=VALUE) over the file, those of options over both."""
-    problems: list[Problem] = []
+    problems: list[SettingProblem] = []
     given = [
         *(_from_file(file, problems) if file else ()),
         *(one for text in assignments if (one := _from_assignment(text, problems))),
@@ -90,7 +90,7 @@ def read_settings(
             found[one.key] = made.kind.read(one.value, one.folder)
             places[one.key] = one.where
         except BadValue as error:
-            problems.append(Problem(one.where, f"{one.key} {error.fact}", error.fix))
+            problems.append(SettingProblem(one.where, f"{one.key} {error.fact}", error.fix))
     return SettingsReading(_settings(found), places, tuple(problems))
 
 
@@ -104,7 +104,7 @@ def _settings(found: Mapping[str, Any]) -> SiteSettings:
     return SiteSettings(**sections)
 
 
-def _from_file(file: Path, problems: list[Problem]) -> Iterator[Given]:
+def _from_file(file: Path, problems: list[SettingProblem]) -> Iterator[GivenSetting]:
     try:
         if file.stat().st_size > LARGEST_FILE:
             raise PorismError(
@@ -122,7 +122,7 @@ def _from_file(file: Path, problems: list[Problem]) -> Iterator[Given]:
         return
     lines = key_lines(text)
     for key, value in _leaves(document):
-        yield Given(key, value, f"{file}:{_line_of(key, lines)}", file.absolute().parent)
+        yield GivenSetting(key, value, f"{file}:{_line_of(key, lines)}", file.absolute().parent)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -139,11 +139,11 @@ def _parsed(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("lists or tables are nested too deeply") from None
 
 
-def _syntax(file: Path, message: str, text: str) -> Problem:
+def _syntax(file: Path, message: str, text: str) -> SettingProblem:
     found = PLACE.fullmatch(message)
     line = (found[2] if found else None) or str(text.count("\n") + 1)
     fact = found[1] if found else message
-    return Problem(
+    return SettingProblem(
         f"{file}:{line}", f"is not TOML: {fact[:1].lower()}{fact[1:]}", 'write lines such as title = "Notes"'
     )
 
@@ -189,14 +189,14 @@ def _line_of(key: str, lines: Mapping[str, int]) -> int:
     return lines.get(key, 1)
 
 
-def _from_assignment(text: str, problems: list[Problem]) -> Given | None:
+def _from_assignment(text: str, problems: list[SettingProblem]) -> GivenSetting | None:
     key, equals, value = text.partition("=")
     if not equals:
         fix = "write the key, an equals sign and the value: --set site.title=Notes"
-        problems.append(Problem(f"--set {text}", "has no value", fix))
+        problems.append(SettingProblem(f"--set {text}", "has no value", fix))
         return None
     made = all_settings().get(key.strip())
-    return Given(key.strip(), parse_value(made, value.strip()), f"--set {key.strip()}", Path.cwd())
+    return GivenSetting(key.strip(), parse_value(made, value.strip()), f"--set {key.strip()}", Path.cwd())
 
 
 def parse_value(made: Setting | None, text: str) -> object:
@@ -211,7 +211,7 @@ def parse_value(made: Setting | None, text: str) -> object:
     return value
 
 
-def _unknown(one: Given) -> Problem:
+def _unknown(one: GivenSetting) -> SettingProblem:
     """Return the problem of a key that does not exist, with the nearest one that does."""
     keys = list(all_settings())
     name = one.key.rpartition(".")[2]
@@ -227,15 +227,15 @@ def _unknown(one: Given) -> Problem:
         ]
     )
     fix = f"did you mean {near[0]}?" if near else "porism serve --print-settings lists all settings"
-    return Problem(one.where, f"there is no setting {one.key!r}", fix)
+    return SettingProblem(one.where, f"there is no setting {one.key!r}", fix)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedSettings:
     """Everything that is wrong with settings, and what is allowed but risky."""
 
-    problems: tuple[Problem, ...]
-    warnings: tuple[Problem, ...]
+    problems: tuple[SettingProblem, ...]
+    warnings: tuple[SettingProblem, ...]
 
 
 def check_settings(reading: SettingsReading, index: str | None = None) -> CheckedSettings:
@@ -245,7 +245,7 @@ def check_settings(reading: SettingsReading, index: str | None = None) -> Checke
         try:
             open_store(index).status()
         except PorismError as error:
-            problems.append(Problem(error.where, error.message, error.fix))
+            problems.append(SettingProblem(error.where, error.message, error.fix))
     return CheckedSettings(tuple(problems), tuple(warning for check in WARNINGS for warning in check(reading)))
 
 
@@ -254,65 +254,65 @@ def _place(reading: SettingsReading, *keys: str) -> str:
     return next((reading.places[key] for key in keys if key in reading.places), keys[0])
 
 
-def _logo(reading: SettingsReading) -> Iterator[Problem]:
+def _logo(reading: SettingsReading) -> Iterator[SettingProblem]:
     if path := reading.settings.site.logo:
         try:
             read_logo(path)
         except PorismError as error:
-            yield Problem(_place(reading, "site.logo"), f"{error.message} ({path})", error.fix)
+            yield SettingProblem(_place(reading, "site.logo"), f"{error.message} ({path})", error.fix)
 
 
-def _experiment(reading: SettingsReading) -> Iterator[Problem]:
+def _experiment(reading: SettingsReading) -> Iterator[SettingProblem]:
     path = reading.settings.pages.experiment
     if path and not Path(path).is_dir():
         place = _place(reading, "pages.experiment")
-        yield Problem(place, f"{path} is not a folder", "name a folder with qrels.txt and runs/")
+        yield SettingProblem(place, f"{path} is not a folder", "name a folder with qrels.txt and runs/")
 
 
-def _licence(reading: SettingsReading) -> Iterator[Problem]:
+def _licence(reading: SettingsReading) -> Iterator[SettingProblem]:
     if reading.settings.posts.licence_url and not reading.settings.posts.licence:
         fix = "give posts.licence its name, such as CC BY-SA 4.0"
-        yield Problem(_place(reading, "posts.licence_url"), "the licence has an address but no name", fix)
+        yield SettingProblem(_place(reading, "posts.licence_url"), "the licence has an address but no name", fix)
 
 
-def _contrast(reading: SettingsReading) -> Iterator[Problem]:
+def _contrast(reading: SettingsReading) -> Iterator[SettingProblem]:
     for faint in faint_texts(reading.settings):
         keys = (f"{faint.section}.{faint.text}", f"{faint.section}.{faint.behind}")
         fact = f"{keys[0]} on {keys[1]} has a contrast of {faint.ratio:.2f}, and readers need {AA}"
-        yield Problem(
+        yield SettingProblem(
             _place(reading, *keys), fact, "choose a darker colour for one of them and a lighter one for the other"
         )
 
 
-def _users(reading: SettingsReading) -> Iterator[Problem]:
+def _users(reading: SettingsReading) -> Iterator[SettingProblem]:
     if path := reading.settings.access.users:
         try:
             if not UserFile(Path(path)).current().hashes:
                 raise PorismError("has no users", where=path, fix=f"porism site users add {path} NAME")
         except PorismError as error:
-            yield Problem(_place(reading, "access.users"), f"{path}: {error.message}", error.fix)
+            yield SettingProblem(_place(reading, "access.users"), f"{path}: {error.message}", error.fix)
 
 
-def _plain_http(reading: SettingsReading) -> Iterator[Problem]:
+def _plain_http(reading: SettingsReading) -> Iterator[SettingProblem]:
     site = reading.settings
     if site.access.users and not site.site.base_url.startswith("https:") and not _is_loopback(site.server.host):
         fix = "put an HTTPS proxy before the server, and set site.base_url to its https address"
-        yield Problem(_place(reading, "access.users"), "passwords would travel unencrypted", fix)
+        yield SettingProblem(_place(reading, "access.users"), "passwords would travel unencrypted", fix)
 
 
-def _lasting_sessions(reading: SettingsReading) -> Iterator[Problem]:
+def _lasting_sessions(reading: SettingsReading) -> Iterator[SettingProblem]:
     path = reading.settings.access.users
     if path and not os.access(Path(path).absolute().parent, os.W_OK):
         fact = f"the folder of {path} cannot be written, so that logging out does not end copied sessions"
         fix = "let the server write that folder (with systemd: ReadWritePaths=)"
-        yield Problem(_place(reading, "access.users"), fact, fix)
+        yield SettingProblem(_place(reading, "access.users"), fact, fix)
 
 
-def _private_cors(reading: SettingsReading) -> Iterator[Problem]:
+def _private_cors(reading: SettingsReading) -> Iterator[SettingProblem]:
     site = reading.settings
     if site.server.cors and (site.access.users or site.access.header):
         fact = "pages of other origins cannot log in, so server.cors has no use on a private site"
-        yield Problem(_place(reading, "server.cors"), fact, "remove server.cors")
+        yield SettingProblem(_place(reading, "server.cors"), fact, "remove server.cors")
 
 
 def _is_loopback(host: str) -> bool:
@@ -322,6 +322,6 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-Check = Callable[[SettingsReading], Iterator[Problem]]
+Check = Callable[[SettingsReading], Iterator[SettingProblem]]
 PROBLEMS: tuple[Check, ...] = (_logo, _experiment, _licence, _users)
 WARNINGS: tuple[Check, ...] = (_contrast, _plain_http, _lasting_sessions, _private_cors)

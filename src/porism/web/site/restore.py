@@ -15,7 +15,7 @@ from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.integrity import BLOCK, WRONG, DamageError, FileChecksum, read_sealed
 from porism.progress import Progress, Silent
-from porism.web.site.archive import BadTar, HashingReader, StoredFile, tar_files
+from porism.web.site.archive import ArchivedFile, BadTar, HashingReader, tar_files
 from porism.web.site.backup import FORMAT, KIND, LIST, BackupList
 
 OTHER = "restore another backup"
@@ -130,7 +130,7 @@ def _is_bad(name: str) -> bool:
     return path.is_absolute() or ".." in path.parts or str(path) != name or not 0 < len(path.parts) <= DEEPEST
 
 
-def _stored_files(backup: Path, made: BackupList) -> Iterator[StoredFile]:
+def _stored_files(backup: Path, made: BackupList) -> Iterator[ArchivedFile]:
     """Yield the files that the list names; whatever else is there is left out."""
     if backup.is_dir():
         for name in made.files:
@@ -138,7 +138,7 @@ def _stored_files(backup: Path, made: BackupList) -> Iterator[StoredFile]:
             if path.is_file() and path.resolve() == backup.resolve() / name:  # no symbolic link on the way
                 with open(path, "rb") as stream:
                     state = os.fstat(stream.fileno())
-                    yield StoredFile(name, state.st_mode & 0o777, state.st_size, stream)
+                    yield ArchivedFile(name, state.st_mode & 0o777, state.st_size, stream)
         return
     seen = set()
     with _opened(backup) as tar:
@@ -148,7 +148,7 @@ def _stored_files(backup: Path, made: BackupList) -> Iterator[StoredFile]:
                 yield stored
 
 
-def _write(folder: Path, stored: StoredFile, expected: FileChecksum, advance: Callable[[int], None]) -> None:
+def _write(folder: Path, stored: ArchivedFile, expected: FileChecksum, advance: Callable[[int], None]) -> None:
     target = folder / stored.name
     target.parent.mkdir(parents=True, exist_ok=True)
     reader = HashingReader(stored.stream)

@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Any
 
 from porism.web.site import values
-from porism.web.site.values import Kind
+from porism.web.site.values import SettingKind
 
 TABS = ("answers", "questions", "formulas", "ask")
 MENU = ("search", "statistics", "ask", "api")
@@ -22,7 +22,7 @@ SORTS = ("relevance", "votes", "date")
 LARGEST = 1_000_000
 
 
-def setting(default: Any, kind: Kind, doc: str) -> Any:
+def setting(default: Any, kind: SettingKind, doc: str) -> Any:
     """Return the field of a setting."""
     return field(default=default, metadata={"kind": kind, "doc": doc})
 
@@ -100,7 +100,7 @@ class ServerOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class RequestLimits:
     """How much a request may take."""
 
     seconds: float = setting(10.0, values.SECONDS, "time limit of a query")
@@ -141,7 +141,7 @@ class SiteSettings:
     dark: Colours = Colours()
     pages: Pages = Pages()
     server: ServerOptions = ServerOptions()
-    limits: Limits = Limits()
+    limits: RequestLimits = RequestLimits()
     endpoint: LanguageModel = LanguageModel()
     access: Access = Access()
 
@@ -152,7 +152,7 @@ class Setting:
 
     section: str
     name: str
-    kind: Kind
+    kind: SettingKind
     default: Any
     doc: str
 
@@ -221,14 +221,16 @@ def reference_page() -> str:
     """Return the reference page in Markdown."""
     parts = [
         "# Settings of a site\n\n`make docs` writes this page from the table of settings.\n\n"
-        "`porism serve INDEX --site site.toml` reads them from a TOML file; `--set KEY=VALUE` sets one of them, `--set site.title=Notes`. "
-        "An option of the command line wins over `--set`, and both over the file. `porism serve --site site.toml --check` lists everything that is "
-        "wrong with the file, with line numbers, and `porism serve --print-settings` writes a template. Relative paths start at the folder of the file.\n"
+        "`porism serve INDEX --site site.toml` reads them from a TOML file; `--set KEY=VALUE` sets one of them, "
+        "`--set site.title=Notes`. An option of the command line wins over `--set`, and both over the file. "
+        "`porism serve --site site.toml --check` lists everything that is wrong with the file, with line numbers, and "
+        "`porism serve --print-settings` writes a template. Relative paths start at the folder of the file.\n"
     ]
     for section, group in _sections():
         rows = "\n".join(f"| `{made.key}` | {made.kind.name} | {_shown_default(made)} | {made.doc} |" for made in group)
         parts.append(
-            f"## {section}\n\n{section_doc(section)}\n\n| setting | value | default | what |\n|---|---|---|---|\n{rows}\n"
+            f"## {section}\n\n{section_doc(section)}\n\n"
+            f"| setting | value | default | what |\n|---|---|---|---|\n{rows}\n"
         )
     return "\n".join(parts)
 

@@ -105,7 +105,7 @@ class BadValue(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class SettingKind:
     """A kind of values. `read` checks a value; relative paths start at the folder it gets. `is_text` and `is_list` say
     how `--set` reads it."""
 
@@ -279,32 +279,32 @@ def many(read_one: Callable[[object, Path], str], least: int = 0) -> Callable[[o
     return read
 
 
-TEXT = Kind("text", read_text)
-YES = Kind("true or false", read_yes, is_text=False)
-URL = Kind("web address", read_url)
-ORIGIN = Kind("web address without a path", read_origin)
-PATTERN = Kind("web address with placeholders", read_pattern)
-HOST = Kind("host name", read_host)
-ADDRESS = Kind("address of this machine", read_address)
-HEADER = Kind("name of a header", read_header)
-COLOUR = Kind("colour", read_colour)
-PATH = Kind("path", read_path)
-SECONDS = Kind("seconds", read_seconds, is_text=False)
-HOSTS = Kind("list of host names", many(read_address), is_list=True)
-ORIGINS = Kind("list of origins", many(read_cors), is_list=True)
-NETWORKS = Kind("list of IP addresses and networks", many(read_network), is_list=True)
+TEXT = SettingKind("text", read_text)
+YES = SettingKind("true or false", read_yes, is_text=False)
+URL = SettingKind("web address", read_url)
+ORIGIN = SettingKind("web address without a path", read_origin)
+PATTERN = SettingKind("web address with placeholders", read_pattern)
+HOST = SettingKind("host name", read_host)
+ADDRESS = SettingKind("address of this machine", read_address)
+HEADER = SettingKind("name of a header", read_header)
+COLOUR = SettingKind("colour", read_colour)
+PATH = SettingKind("path", read_path)
+SECONDS = SettingKind("seconds", read_seconds, is_text=False)
+HOSTS = SettingKind("list of host names", many(read_address), is_list=True)
+ORIGINS = SettingKind("list of origins", many(read_cors), is_list=True)
+NETWORKS = SettingKind("list of IP addresses and networks", many(read_network), is_list=True)
 
 
-def whole(low: int, high: int) -> Kind:
+def whole(low: int, high: int) -> SettingKind:
     """Return the kind of whole numbers in a range."""
-    return Kind(f"number from {low} to {high:,}", number(low, high), is_text=False)
+    return SettingKind(f"number from {low} to {high:,}", number(low, high), is_text=False)
 
 
-def one_of(*choices: str) -> Kind:
+def one_of(*choices: str) -> SettingKind:
     """Return the kind of one of several words."""
-    return Kind(f"one of {', '.join(choices)}", choice(choices))
+    return SettingKind(f"one of {', '.join(choices)}", choice(choices))
 
 
-def some_of(*choices: str) -> Kind:
+def some_of(*choices: str) -> SettingKind:
     """Return the kind of a list of some of several words, at least one."""
-    return Kind(f"list of {', '.join(choices)}", many(choice(choices), 1), is_list=True)
+    return SettingKind(f"list of {', '.join(choices)}", many(choice(choices), 1), is_list=True)
