@@ -23,7 +23,6 @@ from bench._judged import SLICE, YEARS, folder, index, is_missing, scores
 from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
 from porism.search.features import feature_names
-from porism.search.features.feature import Kind
 from porism.search.learning.train import (
     Example,
     Measure,
@@ -36,7 +35,7 @@ from porism.search.learning.train import (
     read_grades,
     reciprocal_rank,
 )
-from porism.search.query import read_query
+from porism.search.query import Kind, read_query
 from porism.systems.runs.run import RunOptions, make_run
 
 HALVINGS = 20

@@ -29,7 +29,6 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.topics.files import read_topics
 from porism.search.answers.model import Model
 from porism.search.engine import Engine
-from porism.search.features.feature import Kind
 from porism.search.learning.train import (
     RELEVANT,
     Example,
@@ -40,7 +39,7 @@ from porism.search.learning.train import (
     read_grades,
     replace_weights,
 )
-from porism.search.query import ReadQuery, read_query
+from porism.search.query import Kind, ReadQuery, read_query
 from porism.store import open_content, open_store
 from porism.store.maintenance import build_index
 from porism.store.protocols import Snapshot

@@ -18,7 +18,7 @@ from pathlib import Path
 from bench._known import Documents, add_encoder, index_documents
 from bench.collections import KnownItem, Search, Test, bm25, by_order, by_vectors, shown
 from porism.search.engine import Engine
-from porism.search.features.feature import Kind
+from porism.search.query import Kind
 
 FIELD = re.compile(r"^([A-Z][\w-]*):[ ]?", re.M)
 CALL = re.compile(r"^[^:]*: ")

@@ -69,7 +69,7 @@ def steps(engine: Engine, query: str | Query) -> dict[str, float]:
         return result
 
     read = timed("reading the query", lambda: engine.read(query))
-    timed("ranking", lambda: engine.ranked(read, "answers"))
+    timed("ranking", lambda: engine.rank(read, "answers"))
     first = timed("first page, ten snippets", lambda: engine.search(query))
     timed("the same as JSON", lambda: encode(first))
     timed("second page", lambda: engine.search(query, offset=10))

@@ -21,7 +21,7 @@ from porism.formula.canonical.forms import canonical
 from porism.formula.plaintext import tree_text
 from porism.search.display.results import SearchHit
 from porism.search.engine import Engine
-from porism.search.features.feature import Kind
+from porism.search.query import Kind
 
 TABLES = Path(__file__).with_name("typed")
 Half = Literal["development", "check"]

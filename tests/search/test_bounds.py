@@ -13,9 +13,8 @@ from porism.search.answers import reranker
 from porism.search.answers.model import load_model
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.engine import Engine
-from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas import overlap
-from porism.search.query import ReadQuery, read_query
+from porism.search.query import KINDS, Kind, ReadQuery, read_query
 from porism.search.retrieval.candidates import ThreadCandidates
 from porism.search.retrieval.context import Contexts, QueryContext
 

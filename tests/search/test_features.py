@@ -14,9 +14,9 @@ from porism.search import features
 from porism.search.answers.model import Model
 from porism.search.engine import Engine
 from porism.search.features import all_features, feature_names, formula_columns, unit_columns
-from porism.search.features.feature import KINDS, Feature, Kind
+from porism.search.features.feature import Feature
 from porism.search.features.feedback import MOST_TERMS, feedback_terms
-from porism.search.query import read_query
+from porism.search.query import KINDS, Kind, read_query
 from porism.search.retrieval.context import USUAL_SHARE, Candidate, CandidateBatch, QueryContext, Values
 
 QUERIES = (

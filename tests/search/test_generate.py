@@ -9,7 +9,7 @@ import pytest
 
 import porism
 from endpoints import endpoint_server
-from porism.search.display.results import Extract, HighlightedSegment, Source
+from porism.search.display.results import Extract, HighlightedSegment, QuotedPost
 from porism.search.engine import Engine
 from porism.search.generation.answer_text import cited_text
 from porism.search.generation.endpoint import Endpoint
@@ -17,7 +17,7 @@ from porism.search.generation.generate import AnswerBasis, Writing, generate_ans
 
 PASSAGE = (HighlightedSegment("text", "Because "), HighlightedSegment("formula", "2q^2=p^2"))
 TITLE = (HighlightedSegment("text", "Is the root of two rational?"),)
-SOURCES = tuple(Source(number, 1, TITLE, PASSAGE) for number in (11, 12))
+SOURCES = tuple(QuotedPost(number, 1, TITLE, PASSAGE) for number in (11, 12))
 EXTRACT = Extract("Because $2q^2=p^2$.", PASSAGE, SOURCES[:1], 0.01)
 BASIS = AnswerBasis("why is $\\sqrt2$ irrational?", EXTRACT, SOURCES)
 

@@ -20,9 +20,8 @@ from porism.corpus.topics.files import read_topics
 from porism.records import Explanation
 from porism.search.display.results import Results, SearchHit
 from porism.search.engine import Engine
-from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import MODES, Mode
-from porism.search.query import ReadQuery, read_query
+from porism.search.query import Kind, ReadQuery, read_query
 from porism.store import store_of_texts
 from porism.store.embedded.segments.merging import merge
 from porism.store.memory.store import MemoryStore

@@ -3,9 +3,9 @@ from __future__ import annotations
 from porism.formula import parse
 from porism.records import Binding
 from porism.search.display.results import (
+    DistinctFormula,
     Extract,
     FormulaResults,
-    FoundFormula,
     HighlightedSegment,
     Results,
     SearchHit,
@@ -27,7 +27,7 @@ def test_text_is_escaped_and_matches_are_highlighted() -> None:
 def test_notebooks_show_results() -> None:
     hit = SearchHit(7, 1.0, "answer", 3, PIECES, PIECES)
     assert "<small>answer 7</small>" in Results((hit,), 1, 0.002)._repr_html_()
-    found = FoundFormula(5, 1.0, "x^2", parse("x^2").mathml, highlighted_nodes=(2,), bindings=(Binding("a", "x"),))
+    found = DistinctFormula(5, 1.0, "x^2", parse("x^2").mathml, highlighted_nodes=(2,), bindings=(Binding("a", "x"),))
     page = FormulaResults((found,), 1, 0.002)._repr_html_()
     assert '<mi class="highlight">x</mi>' in page
     assert "a to x" in page

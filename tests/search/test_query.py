@@ -88,11 +88,11 @@ def test_queries_compare_by_value(text: str) -> None:
 
 def test_the_engine_recognises_a_repeated_query_with_a_formula(demo: Path) -> None:
     engine = porism.open(demo / "index")
-    first = engine.ranked(engine.read("right angles $p^2+q^2=r^2$"), "answers")
-    assert engine.ranked(engine.read("right angles $p^2+q^2=r^2$"), "answers") is first
+    first = engine.rank(engine.read("right angles $p^2+q^2=r^2$"), "answers")
+    assert engine.rank(engine.read("right angles $p^2+q^2=r^2$"), "answers") is first
     allow = Filter(years=(2010, 2020))
-    filtered = engine.ranked(engine.read("right angles $p^2+q^2=r^2$"), "answers", allow)
-    assert engine.ranked(engine.read("right angles $p^2+q^2=r^2$"), "answers", Filter(years=(2010, 2020))) is filtered
+    filtered = engine.rank(engine.read("right angles $p^2+q^2=r^2$"), "answers", allow)
+    assert engine.rank(engine.read("right angles $p^2+q^2=r^2$"), "answers", Filter(years=(2010, 2020))) is filtered
 
 
 def test_an_environment_without_dollar_signs_is_one_formula() -> None:

@@ -10,8 +10,7 @@ import pytest
 import porism
 from porism.analysis.schema import ANSWER, FIELDS, THREAD, View
 from porism.search.engine import Engine
-from porism.search.features.feature import Kind
-from porism.search.query import read_query
+from porism.search.query import Kind, read_query
 from porism.search.retrieval.context import CandidateBatch
 from porism.search.retrieval.query_terms import ANSWER_VIEWS, QUESTION_VIEWS
 

@@ -8,14 +8,47 @@ uses."""
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypedDict, TypeVar
 
 from porism.errors import ArgumentTypeError, ArgumentValueError
 from porism.records import Query
+from porism.search.query import KINDS, SORTS, Kind, Sort
 
 Choice = TypeVar("Choice", bound=str)
+
+
+class SearchOptions(TypedDict, total=False):
+    """The options of `Engine.search`, given by name."""
+
+    tags: tuple[str, ...]  # that a question has, all of them
+    years: tuple[int, int] | None  # the first and the last
+    accepted: bool  # only accepted answers
+    offset: int  # hits before those that are returned
+    sort: Sort  # the order of the most relevant hits: by relevance, votes or date
+    group: bool  # the answers of a thread are one hit, its best answer
+    expand: bool  # the formulas of names in the query, and the names of its formulas, are searched as well
+    as_words: bool  # only formulas between delimiters are formulas
+    verbatim: bool  # spelling and wording stay as they are
+
+
+@dataclass(frozen=True, slots=True)
+class SearchRequest:
+    """A call of `Engine.search`, checked."""
+
+    query: str | Query
+    k: int
+    kind: Kind
+    tags: tuple[str, ...] = ()
+    years: tuple[int, int] | None = None
+    accepted: bool = False
+    offset: int = 0
+    sort: Sort = "relevance"
+    group: bool = False
+    expand: bool = True
+    as_words: bool = False
+    verbatim: bool = False
 
 
 def check_query(query: object, method: str) -> str | Query:
@@ -52,16 +85,14 @@ def check_integer(value: object, method: str, name: str, *, least: int | None = 
     return number
 
 
-class Page(NamedTuple):
-    """How many hits, and how many to skip before them."""
-
-    k: int
-    offset: int
+def check_count(k: object, method: str) -> int:
+    """Return the number of hits, at least 1."""
+    return check_integer(k, method, "k", least=1)
 
 
-def check_page(k: object, offset: object, method: str) -> Page:
-    """Return the number of hits, at least 1, and the number of hits to skip."""
-    return Page(check_integer(k, method, "k", least=1), check_integer(offset, method, "offset", least=0, example=0))
+def check_offset(offset: object, method: str, name: str = "offset") -> int:
+    """Return the number of hits to skip."""
+    return check_integer(offset, method, name, least=0, example=0)
 
 
 def check_choice(value: object, method: str, name: str, choices: Sequence[Choice]) -> Choice:
@@ -96,7 +127,7 @@ def check_tags(tags: object, method: str, name: str = "tags") -> tuple[str, ...]
     return found
 
 
-def check_years(years: object, method: str) -> tuple[int, int] | None:
+def check_years(years: object, method: str, name: str = "years") -> tuple[int, int] | None:
     """Return the first and the last year, or None for all years."""
     if years is None:
         return None
@@ -110,6 +141,30 @@ def check_years(years: object, method: str) -> tuple[int, int] | None:
         fix = f"pass the earlier year first: years=({last}, {first})"
         raise ArgumentValueError(f"years end in {last}, before they start in {first}", where=method, fix=fix)
     return first, last
+
+
+def check_sort(sort: object, method: str, name: str = "sort") -> Sort:
+    """Return the order of the hits."""
+    return check_choice(sort, method, name, SORTS)
+
+
+_CHECKS: Mapping[str, Callable[[object, str, str], Any]] = {
+    "tags": check_tags,
+    "years": check_years,
+    "offset": check_offset,
+    "sort": check_sort,
+}  # the other options are flags
+
+
+def check_search(query: object, k: object, kind: object, options: Mapping[str, object]) -> SearchRequest:
+    """Return a call of `Engine.search` with its options."""
+    for name in options:
+        if name not in SearchOptions.__annotations__:
+            fix = f"pass one of {', '.join(SearchOptions.__annotations__)}"
+            raise ArgumentTypeError(f"there is no option {name}", where="search", fix=fix)
+    checked = {name: _CHECKS.get(name, check_flag)(value, "search", name) for name, value in options.items()}
+    found = check_query(query, "search"), check_count(k, "search"), check_choice(kind, "search", "kind", KINDS)
+    return SearchRequest(*found, **checked)
 
 
 def _wrong_type(method: str, name: str, expected: str, value: object, fix: str) -> ArgumentTypeError:

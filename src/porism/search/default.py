@@ -8,9 +8,9 @@ from typing import Literal, Protocol
 
 from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker
-from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import FormulaRetriever, Mode
 from porism.search.index import Index
+from porism.search.query import Kind
 from porism.search.retrieval.candidates import ThreadCandidates
 from porism.search.retrieval.context import Contexts
 from porism.search.retriever import Pipeline

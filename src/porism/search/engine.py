@@ -9,12 +9,12 @@ from dataclasses import replace
 from functools import cached_property, partial, wraps
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
+from typing import Concatenate, ParamSpec, TypeVar, Unpack
 
 import numpy as np
 from cachetools import LRUCache
 
-from porism.caching import CacheCounts
+from porism.caching import CacheCounts, cached_method
 from porism.corpus.content import Content
 from porism.deadline import check
 from porism.integrity import VERIFY, Verify
@@ -23,26 +23,34 @@ from porism.search.answers.explain import MAX_HIGHLIGHTED_FORMULAS, QueryParts, 
 from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker, FeatureTable, HiddenText, ScoredQuery, ScoredRanking
 from porism.search.arguments import (
+    SearchOptions,
     check_choice,
+    check_count,
     check_flag,
     check_integer,
-    check_page,
+    check_offset,
     check_query,
-    check_tags,
+    check_search,
     check_text,
-    check_years,
 )
-from porism.search.completion import suggestions
+from porism.search.completion import Completer, Completions, suggestions
 from porism.search.display.highlight import Highlighter
-from porism.search.display.page import SORTS, HitPage, Sort, also_searched, formula_page, unmatched_notes
+from porism.search.display.page import HitPage, also_searched, formula_page, unmatched_notes
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
-from porism.search.features.feature import KINDS, Kind
 from porism.search.formulas.query import FAMILY, choose_readings
 from porism.search.formulas.searcher import MODES, Mode
-from porism.search.generation.generate import MAX_POSTS, Asking, best_passage, best_passages
+from porism.search.generation.endpoint import Endpoint
+from porism.search.generation.generate import (
+    MAX_POSTS,
+    AnswerBasis,
+    Asking,
+    best_passage,
+    best_passages,
+    generate_answer,
+)
 from porism.search.index import Index
-from porism.search.query import ReadQuery, read_query
+from porism.search.query import KINDS, Kind, ReadQuery, read_query
 from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
 from porism.search.reading.words import Frequencies
 from porism.search.retrieval.candidates import MOST_THREADS, ThreadCandidates
@@ -53,11 +61,6 @@ from porism.store.protocols import Snapshot, Store
 from porism.store.records import Filter, StoredPost, TextQuery
 from porism.store.weighting import TfIdfWeighting
 from porism.text.typed.box import Box
-
-if TYPE_CHECKING:  # a search needs none of them, and a command should start soon
-    from porism.search.completion import Completer, Completions
-    from porism.search.generation.endpoint import Endpoint
-    from porism.search.generation.generate import AnswerBasis
 
 MAX_READ = 1000  # best hits that are compared with phrases, excluded words and authors
 QUERIES_KEPT = 32  # scored queries that are kept, so that page 2 and explanations of a query need no second search
@@ -104,8 +107,8 @@ class Engine:
         self._rerankers = {kind: FeatureReranker(index, adapted, kind) for kind in KINDS}
         self.pipelines = {kind: self._candidates >> reranker for kind, reranker in self._rerankers.items()}
         self._kept: LRUCache[tuple[ReadQuery, Kind, Filter | None], ScoredRanking] = LRUCache(QUERIES_KEPT)
-        self._restrictions: LRUCache[tuple[ReadQuery, Kind, Filter, Box], Ranking] = LRUCache(QUERIES_KEPT)
-        self._matching: LRUCache[ReadQuery, QueryMatches] = LRUCache(QUERIES_KEPT)
+        self._restricted = cached_method(QUERIES_KEPT, self._restrict)
+        self._matches = cached_method(QUERIES_KEPT, self._match)
         self.cache_counts = CacheCounts()
         self._lock = Lock()
         self._reader = QueryReader(index)
@@ -149,66 +152,37 @@ class Engine:
 
     @_explain_damage
     def search(
-        self,
-        query: str | Query,
-        k: int = 10,
-        kind: Kind = "answers",
-        tags: tuple[str, ...] = (),
-        years: tuple[int, int] | None = None,
-        accepted: bool = False,
-        offset: int = 0,
-        *,
-        sort: Sort = "relevance",
-        group: bool = False,
-        expand: bool = True,
-        as_words: bool = False,
-        verbatim: bool = False,
+        self, query: str | Query, k: int = 10, kind: Kind = "answers", **options: Unpack[SearchOptions]
     ) -> Results:
-        """Return a page of the best answers or questions for words and formulas together.
+        """Return a page of the best answers or questions for words and formulas together; `SearchOptions` lists the
+        options.
 
-        `sort` orders the most relevant hits by votes or date. With `group`, the answers of a thread are one hit, its
-        best answer. Without `expand`, the engine adds no formulas of names and no names of formulas to the query. With
-        `as_words` only formulas with delimiters are formulas; with `verbatim` spelling and wording stay as they are.
         Operators in the query narrow it: `"exact phrase"`, `-excluded`, `tag:`, `user:`, `is:accepted`, `after:`,
         `before:`."""
         began = time.perf_counter()
-        flags = check_flag(as_words, "search", "as_words"), check_flag(verbatim, "search", "verbatim")
-        read, box, reading = self._understood(check_query(query, "search"), *flags)
-        if not check_flag(expand, "search", "expand"):
-            read = replace(read, expand=False)
-        k, offset = check_page(k, offset, "search")
-        kind = self._available(check_choice(kind, "search", "kind", KINDS))
-        allow = Filter(
-            "question" if kind == "questions" else "answer",
-            tuple(dict.fromkeys((*check_tags(tags, "search"), *box.tags))),
-            _common_years(check_years(years, "search"), box.years),
-            check_flag(accepted, "search", "accepted") or box.accepted,
-        )
-        shown = self.ranked(read, kind, allow)
-        ranking: Ranking = shown
+        asked = check_search(query, k, kind, options)
+        read, box, reading = self._understood(asked.query, asked.as_words, asked.verbatim)
+        read = read if asked.expand else replace(read, expand=False)
+        kind = self._available(asked.kind)
+        tags = tuple(dict.fromkeys((*asked.tags, *box.tags)))
+        years, accepted = _common_years(asked.years, box.years), asked.accepted or box.accepted
+        allow = Filter("question" if kind == "questions" else "answer", tags, years, accepted)
+        shown = self.rank(read, kind, allow)
         context = shown.scoring.context
-        if box.restricts_text:
-            ranking = self._restricted(read, kind, allow, box)
-        grouped = check_flag(group, "search", "group")
-        page = HitPage(self.snapshot, context, ranking, self._matches(read), self._highlighter(read), group=grouped)
-        hits = page.hits(offset, k, check_choice(sort, "search", "sort", SORTS))
-        hints = () if len(ranking) else suggestions(read, self.ranked(read, kind), allow)
+        ranking = self._restricted(read, kind, allow, box) if box.restricts_text else shown
+        page = HitPage(self.snapshot, context, ranking, self._matches(read), self._highlighter(read), group=asked.group)
+        hits = page.hits(asked.offset, asked.k, asked.sort)
         return Results(
             hits,
             page.count,
             time.perf_counter() - began,
-            (*read.notes, *unmatched_notes(shown.scoring.context.unmatched), *page.notes),
-            hints,
+            (*read.notes, *unmatched_notes(context.unmatched), *page.notes),
+            () if len(ranking) else suggestions(read, self.rank(read, kind), allow),
             len(ranking),
             also_searched(context),
             len(read.formulas),
             reading,
         )
-
-    @_explain_damage
-    def rank(self, query: ReadQuery, kind: Kind = "answers", allow: Filter | None = None) -> Ranking:
-        """Return all hits of a query, best first."""
-        return self.ranked(query, kind, allow)
 
     @_explain_damage
     def score(self, query: ReadQuery, kind: Kind, hidden: HiddenText | None = None) -> ScoredQuery:
@@ -224,8 +198,8 @@ class Engine:
         return reranker.score_threads(self._contexts.of(query), threads, every=every, hidden=hidden)
 
     @_explain_damage
-    def ranked(self, query: ReadQuery, kind: Kind, allow: Filter | None = None) -> ScoredRanking:
-        """Rank the candidates of a query that a filter allows, or return them as they were ranked a moment ago."""
+    def rank(self, query: ReadQuery, kind: Kind = "answers", allow: Filter | None = None) -> ScoredRanking:
+        """Return all hits of a query that a filter allows, best first. The last queries are kept."""
         key = (query, kind, allow or None)
         with self._lock:
             known = self._kept.get(key)
@@ -263,20 +237,12 @@ class Engine:
             whole = self._keep(key, scored.ranking(kind))
         return reranker.score_more(whole.scoring, reranker.choose(found).ranked).ranking(kind, allow)
 
-    def _restricted(self, query: ReadQuery, kind: Kind, allow: Filter, box: Box) -> Ranking:
-        """Return the hits that the phrases, excluded words and authors of a query allow, or those of a moment ago."""
-        key = (query, kind, allow, box)
-        with self._lock:
-            known = self._restrictions.get(key)
-        if known is not None:
-            return known
+    def _restrict(self, query: ReadQuery, kind: Kind, allow: Filter, box: Box) -> Ranking:
+        """Return the hits that the phrases, excluded words and authors of a query allow."""
         ranking = self.rank(query, kind, allow).top(MAX_READ)
         wanted = TextQuery(ranking.ids.tolist(), box.phrases, box.excluded, box.users)
         kept = np.isin(ranking.ids, self.snapshot.search([wanted])[0].numbers)
-        allowed = Ranking(ranking.ids[kept], ranking.scores[kept])
-        with self._lock:
-            self._restrictions[key] = allowed
-        return allowed
+        return Ranking(ranking.ids[kept], ranking.scores[kept])
 
     def _available(self, kind: Kind) -> Kind:
         """Notes and books have no answers: a search for answers then returns the documents themselves."""
@@ -286,7 +252,7 @@ class Engine:
     def formulas(self, latex: str, k: int = 10, mode: Mode = "similar", offset: int = 0) -> FormulaResults:
         """Return a page of distinct formulas that match one, with the posts that use them."""
         latex = check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
-        k, offset = check_page(k, offset, "formulas")
+        k, offset = check_count(k, "formulas"), check_offset(offset, "formulas")
         mode = check_choice(mode, "formulas", "mode", MODES)
         return formula_page(self.index.formulas, self.content, latex, k, mode, offset)
 
@@ -295,7 +261,7 @@ class Engine:
         """Explain the score of a post for a query; the parts sum to the score."""
         read = self.read(check_query(query, "explain"))
         located = locate_post(self.snapshot, check_integer(id, "explain", "id", example=754))
-        scoring = self.ranked(read, located.kind).scoring
+        scoring = self.rank(read, located.kind).scoring
         query_parts = QueryParts(self._matches(read).parts, self._highlighter(read))
         return explain_post(self._rerankers[located.kind], scoring, located, query_parts)
 
@@ -322,8 +288,6 @@ class Engine:
         found = best_passage(asking)
         if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):
             return found
-        from porism.search.generation.generate import generate_answer
-
         check()
         return generate_answer(self.endpoint, self._basis(query, asking, found))
 
@@ -332,8 +296,7 @@ class Engine:
         """Return what a language model needs to answer a question: the best passage, and the passages of the best
         posts."""
         asking = self._asking(query)
-        found = best_passage(asking)
-        return self._basis(query, asking, found)
+        return self._basis(query, asking, best_passage(asking))
 
     def _asking(self, query: str | Query) -> Asking:
         began = time.perf_counter()
@@ -344,8 +307,6 @@ class Engine:
         return Asking(posts, SnippetBuilder(matches, self._highlighter(read)), read.notes, began)
 
     def _basis(self, query: str | Query, asking: Asking, extract: Extract) -> AnswerBasis:
-        from porism.search.generation.generate import AnswerBasis
-
         question = query if isinstance(query, str) else f"{query.title} {query.text}".strip()
         return AnswerBasis(question, extract, best_passages(asking))
 
@@ -357,8 +318,6 @@ class Engine:
 
     @cached_property
     def _completer(self) -> Completer:
-        from porism.search.completion import Completer
-
         return Completer(self.content)
 
     @_explain_damage
@@ -375,16 +334,9 @@ class Engine:
             choose_readings(read, partial(Frequencies(self.snapshot).documents, FAMILY)), Box(""), QueryReading()
         )
 
-    def _matches(self, query: ReadQuery) -> QueryMatches:
+    def _match(self, query: ReadQuery) -> QueryMatches:
         """Return what finds the words and formulas of a query in texts; the pages of a query share it."""
-        with self._lock:
-            known = self._matching.get(query)
-        if known is None:
-            formulas = [formula.parsed for formula in query.formulas]
-            known = QueryMatches(self._contexts.of(query).terms, formulas)
-            with self._lock:
-                self._matching[query] = known
-        return known
+        return QueryMatches(self._contexts.of(query).terms, [formula.parsed for formula in query.formulas])
 
     def _highlighter(self, query: ReadQuery) -> Highlighter:
         formulas = [formula.parsed for formula in query.formulas]

@@ -23,6 +23,10 @@ from porism.text.delimiters import math_span
 from porism.text.typed.parts import QueryPart, is_verbatim, split_query
 from porism.text.words import FORMULA
 
+Kind = Literal["answers", "questions"]  # what a query searches
+KINDS: tuple[Kind, ...] = ("answers", "questions")
+Sort = Literal["relevance", "votes", "date"]
+SORTS: tuple[Sort, ...] = ("relevance", "votes", "date")
 Field = Literal["title", "body"]
 _LONE_DOLLAR = re.compile(r"(?<!\\)\$")
 MAX_FORMULAS = 40  # of one query; in a post with more they are mostly repetitions

@@ -70,7 +70,7 @@ class Ranking:
         return (Hit(number, score) for number, score in zip(self.ids.tolist(), self.scores.tolist(), strict=True))
 
 
-class Part:
+class PipelinePart:
     """What retrievers and re-rankers have in common: what a reader of a run must know of them, and the models that they
     use."""
 
@@ -81,7 +81,7 @@ class Part:
         return f"{type(self).__name__}()"
 
 
-class Retriever(Part):
+class Retriever(PipelinePart):
     """Finds posts, or formulas by their visual ids, for a query. Subclasses implement `search`."""
 
     finds: Literal["posts", "formulas"] = "posts"
@@ -105,7 +105,7 @@ class Retriever(Part):
         return Pipeline((*_named_parts(self), _named(reranker)))
 
 
-class Reranker(Part):
+class Reranker(PipelinePart):
     """Orders the hits of another retriever anew. Subclasses implement `rerank`. It may return other items than it was
     given: the default engine receives threads, named by their questions, and returns answers."""
 

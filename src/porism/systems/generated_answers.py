@@ -15,10 +15,10 @@ from porism.search.generation.answer_text import MAX_LENGTH, fit, fitting_text, 
 from porism.search.generation.endpoint import (
     KEY_VARIABLE,
     Api,
-    Completion,
     Endpoint,
     EndpointError,
     Message,
+    ModelReply,
     Sampling,
     address,
 )
@@ -117,7 +117,7 @@ class EndpointAnswerer(Answerer):
         """Return what follows the last `A:` at the start of a line in a script, otherwise the text."""
         return (START_OF_ANSWER.split(text)[-1] if self._prompt == "script" else text).strip()
 
-    def _request(self, prompt: str) -> Completion:
+    def _request(self, prompt: str) -> ModelReply:
         """Send a request, and again after a while if the endpoint is busy."""
         for number in range(max(self._patience.attempts, 1)):
             try:
@@ -128,7 +128,7 @@ class EndpointAnswerer(Answerer):
                 time.sleep(min(self._patience.wait * 2**number, LONGEST_WAIT))
         raise AssertionError("a loop of at least one attempt returns or raises")
 
-    def _send(self, prompt: str) -> Completion:
+    def _send(self, prompt: str) -> ModelReply:
         if self._api == "completions":
             return self._endpoint.complete(prompt, self._sampling)
         return self._endpoint.chat((Message("user", prompt),), self._sampling)

@@ -23,7 +23,7 @@ from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import PURPOSES
 from porism.lab.judging.scale import grade, grades
 from porism.records import Topic
-from porism.search.generation.endpoint import Completion, Endpoint, EndpointError, Message, Sampling, address, printable
+from porism.search.generation.endpoint import Endpoint, EndpointError, Message, ModelReply, Sampling, address, printable
 from porism.text.read import read_official
 from porism.text.render import terminal_text
 
@@ -186,7 +186,7 @@ def _card(item: AssignedItem, card: Card, posts: Mapping[int, Post], formulas: M
     return f"Formula: ${formulas[card.formula_id].latex}$\n\nIts post: {terminal_text(post.title)}\n\n{body}"
 
 
-def _usage(made: Completion) -> Usage:
+def _usage(made: ModelReply) -> Usage:
     return Usage(1, made.prompt_tokens or 0, made.completion_tokens or 0, round(made.seconds, 3))
 
 

@@ -16,7 +16,8 @@ from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter
 from porism.search.display.post_formulas import readable_latex
 from porism.search.display.shared_parts import SharedParts
 from porism.search.features import all_features
-from porism.search.features.feature import Kind, Reason
+from porism.search.features.feature import Reason
+from porism.search.query import Kind
 from porism.search.retrieval.context import Candidate, QueryContext
 from porism.store.protocols import Snapshot
 from porism.store.records import UNKNOWN

@@ -16,8 +16,8 @@ from porism.errors import PorismError
 from porism.files import atomic_file
 from porism.plugins import FEATURES, or_repair
 from porism.search.features import feature_names, plugin_features
-from porism.search.features.feature import KINDS, Kind
 from porism.search.index import Adaptation
+from porism.search.query import KINDS, Kind
 
 SHIPPED = "model.toml"
 

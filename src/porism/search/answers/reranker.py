@@ -19,9 +19,9 @@ from porism.deadline import check
 from porism.records import Explanation
 from porism.search.answers.model import Model
 from porism.search.features import all_features, formula_columns, unit_columns
-from porism.search.features.feature import Feature, Kind
+from porism.search.features.feature import Feature
 from porism.search.index import Index
-from porism.search.query import ReadQuery
+from porism.search.query import Kind, ReadQuery
 from porism.search.retrieval.candidates import MOST_THREADS, ThreadRanking
 from porism.search.retrieval.context import USUAL_SHARE, CandidateBatch, QueryContext
 from porism.search.retrieval.query_terms import ANSWER_VIEWS, DOCUMENT_VIEWS, QUESTION_VIEWS

@@ -6,18 +6,18 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from porism.corpus.content import Content, FormulaUses
 from porism.formula import Parsed, parse
 from porism.records import Hit
 from porism.search.display.highlight import Highlighter
 from porism.search.display.post_formulas import mathml_of
-from porism.search.display.results import AlsoSearched, FormulaResults, FormulaUse, FoundFormula, SearchHit
+from porism.search.display.results import AlsoSearched, DistinctFormula, FormulaResults, FormulaUse, SearchHit
 from porism.search.display.snippet import QueryMatches, SnippetBuilder, plain_title
 from porism.search.formulas.query import best_reading
 from porism.search.formulas.searcher import FormulaHit, FormulaSearcher, Mode
-from porism.search.query import parse_part
+from porism.search.query import Sort, parse_part
 from porism.search.retrieval.context import QueryContext
 from porism.search.retriever import Ranking
 from porism.store.protocols import Snapshot
@@ -26,8 +26,6 @@ from porism.text.typed.parts import QueryPart, is_verbatim, split_query, typed_f
 from porism.text.typed.runs import is_words
 from porism.text.words import stem
 
-Sort = Literal["relevance", "votes", "date"]
-SORTS: tuple[Sort, ...] = ("relevance", "votes", "date")
 MOST_SORTED = 100  # of the most relevant hits that are sorted by votes or date
 MOST_MORE = 3  # further answers of a thread that are shown
 MOST_ALSO = 2  # additions to a query that are reported
@@ -228,10 +226,10 @@ def _suggestions(searcher: FormulaSearcher, mode: Mode) -> tuple[str, ...]:
     return (WILDCARD,) if mode in ("similar", "diverse") else (SIMILAR, WILDCARD)
 
 
-def _show(hit: FormulaHit, latex: str, uses: FormulaUses, highlighter: Highlighter) -> FoundFormula:
+def _show(hit: FormulaHit, latex: str, uses: FormulaUses, highlighter: Highlighter) -> DistinctFormula:
     match = highlighter.match(0, latex)
     shown = tuple(FormulaUse(one.post_id, one.thread_id, one.id, plain_title(title)) for one, title in uses.shown)
-    return FoundFormula(
+    return DistinctFormula(
         hit.visual_id,
         hit.score,
         latex,

@@ -99,7 +99,7 @@ class FormulaUse:
 
 
 @dataclass(frozen=True, slots=True)
-class FoundFormula:
+class DistinctFormula:
     """A distinct formula of the ranking: at which level the query occurs in it (empty if it is only similar), what
     variables and wildcards of the query are in it, and which posts use it."""
 
@@ -118,7 +118,7 @@ class FoundFormula:
 class FormulaResults:
     """A page of distinct formulas."""
 
-    hits: tuple[FoundFormula, ...]
+    hits: tuple[DistinctFormula, ...]
     total: int
     seconds: float
     notes: tuple[str, ...] = ()
@@ -135,7 +135,7 @@ class FormulaResults:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class QuotedPost:
     """The post from which a passage is quoted. `passage` is what a generated answer was written from."""
 
     post_id: int
@@ -164,7 +164,7 @@ class Extract:
 
     text: str
     segments: tuple[HighlightedSegment, ...]
-    sources: tuple[Source, ...]
+    sources: tuple[QuotedPost, ...]
     seconds: float
     generated: bool = False
     notes: tuple[str, ...] = ()

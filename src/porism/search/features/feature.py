@@ -9,11 +9,10 @@ from typing import Any, ClassVar, Literal, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from porism.search.query import KINDS, Kind
 from porism.search.retrieval.context import Candidate, CandidateBatch, QueryContext, Values
 
 Level = Literal["thread", "answer"]
-Kind = Literal["answers", "questions"]
-KINDS: tuple[Kind, ...] = ("answers", "questions")
 
 
 @dataclass(frozen=True, slots=True)

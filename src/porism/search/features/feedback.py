@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.schema import FIELDS, THREAD
-from porism.search.features.feature import Feature, Kind, RankingSoFar
+from porism.search.features.feature import Feature, RankingSoFar
+from porism.search.query import Kind
 from porism.search.retrieval.context import CandidateBatch, QueryContext, Values
 from porism.search.retrieval.query_terms import QueryTerms
 from porism.search.retrieval.term_scores import span_positions

@@ -17,7 +17,7 @@ from porism.search.formulas.overlap import (
     compare_formulas,
     has_compared_formulas,
 )
-from porism.search.retrieval.context import CandidateBatch, ComparedFormulas, QueryContext, Values
+from porism.search.retrieval.context import BestSimilarities, CandidateBatch, QueryContext, Values
 from porism.search.retrieval.term_scores import SLOTS, make_lookup, span_positions
 from porism.store.records import TermRows, Threads
 
@@ -71,7 +71,7 @@ def _best_similarities(batch: CandidateBatch) -> list[npt.NDArray[np.float64]]:
     similar = _similar(batch)
     if batch.compared is None or batch.compared.similar is not similar:
         terms = batch.documents.terms
-        batch.compared = ComparedFormulas(similar, [best_similarity(terms[VISUAL_FAMILY], found) for found in similar])
+        batch.compared = BestSimilarities(similar, [best_similarity(terms[VISUAL_FAMILY], found) for found in similar])
     return batch.compared.best
 
 

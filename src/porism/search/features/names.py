@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FIELDS, NAME_FAMILY, View
 from porism.compiled import compiled
-from porism.search.features.feature import Feature, Kind
+from porism.search.features.feature import Feature
+from porism.search.query import Kind
 from porism.search.retrieval.context import CandidateBatch, QueryContext, Values
 from porism.search.retrieval.term_scores import SLOTS, make_lookup
 

@@ -10,7 +10,8 @@ import numpy.typing as npt
 
 from porism.analysis.pieces import EncodedField
 from porism.analysis.schema import FORMULA_FAMILIES
-from porism.search.features.feature import KINDS, Feature, Kind, Level
+from porism.search.features.feature import Feature, Level
+from porism.search.query import KINDS, Kind
 from porism.search.retrieval.context import CandidateBatch, Values
 
 F = TypeVar("F", bound=np.floating)

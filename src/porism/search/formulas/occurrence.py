@@ -97,7 +97,7 @@ def _without_wildcards(tree: Node, label: str) -> Node:
     return done[0]
 
 
-class Occurrence(NamedTuple):
+class QueryOccurrence(NamedTuple):
     """How the query occurs in a formula: at which level, and whether as the whole formula."""
 
     level: Level
@@ -107,7 +107,7 @@ class Occurrence(NamedTuple):
 class MatchedFormulas(NamedTuple):
     """Formulas in which the query occurs, by number. `unmatched` counts those that were given up for lack of time."""
 
-    found: dict[int, Occurrence]
+    found: dict[int, QueryOccurrence]
     unmatched: int
 
 
@@ -118,7 +118,7 @@ def match_trees(
 
     Wildcards are bound, and some operands of a sum suffice. Only the first MAX_MATCHED formulas with the necessary
     labels are matched. When the time is short, the last ones are not matched."""
-    found: dict[int, Occurrence] = {}
+    found: dict[int, QueryOccurrence] = {}
     unmatched = 0
     pattern = PreparedTree(query.parsed.operators)
     limit = MAX_MATCHED_WILDCARDS if query.has_wildcards else MAX_MATCHED
@@ -127,7 +127,7 @@ def match_trees(
         for number, packed in zip(examined.tolist(), batch.records.trees(examined), strict=True):
             match = None if passed() else find(pattern, unpack(packed)[1], budget=MATCH_BUDGET).match
             if match is not None:
-                found[number] = Occurrence(match.level, match.whole)
+                found[number] = QueryOccurrence(match.level, match.whole)
             elif passed():
                 unmatched += 1
     check()  # the whole query's own time limit

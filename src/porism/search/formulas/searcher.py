@@ -31,7 +31,7 @@ from porism.search.formulas.candidates import (
 from porism.search.formulas.explain import explain_hit
 from porism.search.formulas.features import OCCURRENCE, WEIGHTS, FormulaContext, Scores, compute_features
 from porism.search.formulas.occurrence import (
-    Occurrence,
+    QueryOccurrence,
     match_trees,
     same_formulas,
 )
@@ -243,7 +243,7 @@ class FormulaSearcher:
         matched = match_trees(
             query, self.symbols.labels, scored.batch, [one for one in ordered if one not in containing]
         )
-        found = matched.found | {number: Occurrence(level, False) for number, level in containing.items()}
+        found = matched.found | {number: QueryOccurrence(level, False) for number, level in containing.items()}
         scored = scored._replace(unmatched=matched.unmatched)
         for at, number in enumerate(numbers.tolist()):
             if number in found:

@@ -17,7 +17,7 @@ MAX_LENGTH = 1200  # characters, by the rules of the lab
 Sentence = Sequence[Segment]
 
 
-class Piece(Protocol):
+class TextPiece(Protocol):
     """A piece of text, or a formula."""
 
     @property
@@ -29,7 +29,7 @@ class Piece(Protocol):
         """The text, or the LaTeX without dollar signs."""
 
 
-def as_text(pieces: Iterable[Piece]) -> str:
+def as_text(pieces: Iterable[TextPiece]) -> str:
     """Return text with LaTeX between dollar signs, whose number is even by the lab's way of counting.
 
     The lab counts a dollar sign unless a backslash is before it, and reads one character together with it. So dollar

@@ -142,7 +142,7 @@ class Sampling:
 
 
 @dataclass(frozen=True, slots=True)
-class Completion:
+class ModelReply:
     """What a model wrote. `finished` is true if it ended by itself; tokens are None where the endpoint does not count
     them."""
 
@@ -163,11 +163,11 @@ class Endpoint:
     key: str = ""
     seconds: float = 8.0
 
-    def chat(self, messages: tuple[Message, ...], sampling: Sampling) -> Completion:
+    def chat(self, messages: tuple[Message, ...], sampling: Sampling) -> ModelReply:
         """Return the reply to a conversation."""
         return self._completed(_chat_body(messages), sampling, "message")
 
-    def complete(self, prompt: str, sampling: Sampling) -> Completion:
+    def complete(self, prompt: str, sampling: Sampling) -> ModelReply:
         """Return the continuation of a text."""
         return self._completed({"prompt": prompt}, sampling, "")
 
@@ -190,7 +190,7 @@ class Endpoint:
         if not finished:
             raise self._error("the answer broke off before its end", "try again, or look into the log of the model")
 
-    def _completed(self, question: Mapping[str, Any], sampling: Sampling, field: str) -> Completion:
+    def _completed(self, question: Mapping[str, Any], sampling: Sampling, field: str) -> ModelReply:
         began = time.perf_counter()
         with self._request(self._body(question, sampling)) as reply:
             data = reply.read()
@@ -231,7 +231,7 @@ class Endpoint:
         fact = f"status {reply.status}{f': {said}' if said else ''}"
         raise self._error(fact, fix, may_pass=reply.status in BUSY)
 
-    def _completion(self, data: bytes, field: str, seconds: float) -> Completion:
+    def _completion(self, data: bytes, field: str, seconds: float) -> ModelReply:
         """Read the JSON of a reply."""
         found = self._parsed(data.decode("utf-8", "replace"))
         try:
@@ -247,7 +247,7 @@ class Endpoint:
                 f"the reply has no text at {place}: {_shown(data)}", "check that it follows the OpenAI protocol"
             )
         read, written = (_count(usage, name) for name in ("prompt_tokens", "completion_tokens"))
-        return Completion(text, finish == "stop", read, written, seconds)
+        return ModelReply(text, finish == "stop", read, written, seconds)
 
     def _piece(self, data: str, finished: bool) -> tuple[str, bool]:
         """Return the text of one event of a stream, and whether the model has ended."""

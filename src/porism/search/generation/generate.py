@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from porism.deadline import remaining
 from porism.errors import PorismError
-from porism.search.display.results import AnswerSentence, Extract, Source
+from porism.search.display.results import AnswerSentence, Extract, QuotedPost
 from porism.search.display.snippet import SnippetBuilder, plain_title
 from porism.search.generation.answer_text import MAX_LENGTH, CitedText, as_text, cited_text, has_open_formula
 from porism.search.generation.endpoint import Endpoint, Message, Sampling
@@ -46,20 +46,20 @@ def best_passage(asking: Asking) -> Extract:
     for post, question, _ in asking.posts:
         segments = asking.builder.passage(post.body, MAX_LENGTH)
         text = as_text(segments)
-        source = Source(post.id, post.thread_id, plain_title(question.title))
+        source = QuotedPost(post.id, post.thread_id, plain_title(question.title))
         best = Extract(text, segments, (source,), 0.0, notes=asking.notes)
         if len(text) >= MIN_LENGTH:
             break
     return replace(best, seconds=time.perf_counter() - asking.began)
 
 
-def best_passages(asking: Asking) -> tuple[Source, ...]:
+def best_passages(asking: Asking) -> tuple[QuotedPost, ...]:
     """Return the best posts, each with its best passage, for a language model to read and to cite."""
     found = []
     for post, question, _ in asking.posts:
         passage = asking.builder.passage(post.body, PASSAGE_LENGTH)
         if passage:
-            found.append(Source(post.id, post.thread_id, plain_title(question.title), passage))
+            found.append(QuotedPost(post.id, post.thread_id, plain_title(question.title), passage))
     return tuple(found)
 
 
@@ -70,7 +70,7 @@ class AnswerBasis:
 
     question: str
     extract: Extract
-    sources: tuple[Source, ...]
+    sources: tuple[QuotedPost, ...]
 
     def messages(self) -> tuple[Message, ...]:
         """Return the conversation that asks for an answer."""

@@ -29,11 +29,10 @@ from porism.records import Topic
 from porism.search.answers.model import Model
 from porism.search.answers.reranker import FeatureReranker
 from porism.search.engine import Engine
-from porism.search.features.feature import Kind
 from porism.search.features.similarity import same_question
 from porism.search.learning.model_training import PostTexts
 from porism.search.learning.train import RELEVANT
-from porism.search.query import ReadQuery, read_query
+from porism.search.query import Kind, ReadQuery, read_query
 from porism.search.retrieval.candidates import ThreadCandidates
 from porism.search.retrieval.context import Contexts
 from porism.search.retrieval.query_terms import encoder_text, encoder_texts

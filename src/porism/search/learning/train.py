@@ -28,8 +28,7 @@ from porism.records import Topic
 from porism.search.answers.model import Model, save_model
 from porism.search.engine import Engine
 from porism.search.features import all_features, plugin_features
-from porism.search.features.feature import Kind
-from porism.search.query import ReadQuery, read_query
+from porism.search.query import Kind, ReadQuery, read_query
 from porism.text.render import official_html
 
 PENALTY: dict[Kind, float] = {"answers": 8.0, "questions": 0.03}

@@ -156,7 +156,7 @@ class Contexts:
             self._kept.pop(query, None)
 
 
-class ComparedFormulas(NamedTuple):
+class BestSimilarities(NamedTuple):
     """The formulas that were compared with a batch, and for each of them the largest similarity among the formulas of
     every post."""
 
@@ -185,7 +185,7 @@ class CandidateBatch:
         self.ranked = len(documents.numbers) if ranked is None else ranked
         self.sample_weight = sample_weight
         self.answer_posts, self.thread_of_answer = documents.answers()
-        self.compared: ComparedFormulas | None = None
+        self.compared: BestSimilarities | None = None
         self._thread_views = [name for name, view in views.items() if view.unit == "thread"]
         self._term_scores: dict[str, tuple[Values, Values]] = {}
 

@@ -18,8 +18,8 @@ from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.hashing import fingerprint
 from porism.progress import Progress, Silent
-from porism.search.features.feature import Kind
 from porism.search.index import Index
+from porism.search.query import Kind
 from porism.store.state import no_place
 from porism.systems.topic_queries import HandQueries
 

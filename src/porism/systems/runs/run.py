@@ -24,8 +24,8 @@ from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Ranking, Run, RunAns
 from porism.files import atomic_file, digest_file
 from porism.progress import Progress, Silent
 from porism.records import Topic
-from porism.search.features.feature import Kind
 from porism.search.index import Index
+from porism.search.query import Kind
 from porism.search.retriever import Pipeline
 from porism.store import open_store
 from porism.store.state import State

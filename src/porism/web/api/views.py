@@ -14,13 +14,12 @@ from porism.formula import Parsed, parse
 from porism.integrity import DamageError
 from porism.records import Explanation, Query
 from porism.search.completion import Completions
-from porism.search.display.page import SORTS
 from porism.search.display.page_math import page_math
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.formulas.searcher import Mode
 from porism.search.generation.generate import AnswerBasis
-from porism.search.query import parse_part
+from porism.search.query import SORTS, parse_part
 from porism.text.typed.parts import QueryPart, split_query
 from porism.web.http.errors import BadRequest
 from porism.web.http.parameters import Parameter

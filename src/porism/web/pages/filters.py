@@ -12,7 +12,7 @@ from porism.caching import cached_text
 from porism.formula.mathml.presentation import highlight
 from porism.search.display.page_math import page_math
 from porism.search.display.post_formulas import mathml_of, readable_latex
-from porism.search.display.results import FormulaUse, FoundFormula, HighlightedSegment, segments_html
+from porism.search.display.results import DistinctFormula, FormulaUse, HighlightedSegment, segments_html
 from porism.text.typed.parts import split_query
 
 LINK_BYTES = 4_000_000  # of beginnings of links to formulas
@@ -44,7 +44,7 @@ def link_label(pieces: Iterable[HighlightedSegment]) -> Markup:
     return Markup(' aria-label="{}"').format(" ".join(piece.text for piece in seen) or "untitled")
 
 
-def highlighted_formula(hit: FoundFormula) -> Markup:
+def highlighted_formula(hit: DistinctFormula) -> Markup:
     """Return a found formula with its matching part highlighted."""
     return Markup(page_math(highlight(hit.mathml, hit.highlighted_nodes) if hit.highlighted_nodes else hit.mathml))
 

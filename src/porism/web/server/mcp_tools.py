@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from porism.errors import PorismError
 from porism.records import Explanation
-from porism.search.display.results import FoundFormula, SearchHit
+from porism.search.display.results import DistinctFormula, SearchHit
 from porism.search.engine import Engine
-from porism.search.features.feature import Kind
 from porism.search.formulas.searcher import Mode
+from porism.search.query import Kind
 from porism.web.pages.exports import plain_line
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ def hit_record(hit: SearchHit) -> dict[str, Any]:
     }
 
 
-def formula_record(hit: FoundFormula) -> dict[str, Any]:
+def formula_record(hit: DistinctFormula) -> dict[str, Any]:
     """Return a found formula as plain values."""
     uses = [{"id": use.post_id, "thread_id": use.thread_id, "title": plain_line(use.title)} for use in hit.uses]
     bindings = {one.name: one.value for one in hit.bindings}
