@@ -14,7 +14,7 @@ from porism.analysis.pieces import FIELDS
 from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
 from porism.search.features.similarity import same_question
-from porism.search.learning.prove import JudgedSet, ModelUse, ProvedTopic, _measured, prove, recommend
+from porism.search.learning.prove import JudgedSet, ModelUse, ProvedTopic, Reranking, _measured, prove, recommend
 from porism.search.learning.train import read_grades
 from porism.store.embedded.encoded import IndexEncoder
 from porism.store.embedded.encoding import add_vectors
@@ -70,7 +70,7 @@ def test_the_same_question_is_a_high_power() -> None:
 
 @pytest.mark.parametrize("kind", ["encoder", "cross", "late"])
 def test_every_kind_is_measured(demo: Path, tiny: Callable[[str], Path], kind: str) -> None:
-    proof = prove(Engine.open(demo / "index"), str(tiny(kind)), judged(), first=5, length=32)
+    proof = prove(Engine.open(demo / "index"), str(tiny(kind)), judged(), reranking=Reranking(5, 32))
     assert proof.megabytes > 0
     assert proof.milliseconds > 0
     features = ["feature (same question)", "feature (question, post)"] if kind == "encoder" else []
@@ -89,7 +89,9 @@ def test_vectors_of_the_index_are_used_for_the_model_that_made_them(
         config.write("\n")
 
     def uses(model: Path) -> list[str]:
-        return [use.use for use in prove(Engine.open(index), str(model), judged(), length=32).uses][:-1]
+        return [
+            use.use for use in prove(Engine.open(index), str(model), judged(), reranking=Reranking(length=32)).uses
+        ][:-1]
 
     features = ["feature (same question)", "feature (question, post)"]
     assert uses(tiny("encoder")) == [*features, "source of candidates"]

@@ -23,7 +23,7 @@ from porism.models.encoder import BiEncoder
 from porism.models.tokens import LateInteraction
 from porism.models.trainees import BiEncoderTrainee, TrainingExample, TrainingSettings
 from porism.models.training_loop import Training
-from porism.search.learning.model_training import collection_pairs, train_model
+from porism.search.learning.model_training import TrainingPosts, collection_pairs, train_model
 
 SUBJECTS = [
     "groups",
@@ -50,8 +50,8 @@ FAST = TrainingSettings(epochs=6, batch=12, learning_rate=3e-3, length=16, valid
 def test_a_collection_trains_three_kinds(demo: Path, tmp_path: Path) -> None:
     settings = TrainingSettings(epochs=1, steps=12, batch=16, learning_rate=1e-3, length=48, validate_every=6)
     with Collection.open(demo / "collection") as collection:
-        done = train_model(collection, tmp_path / "bi", "encoder", settings)
-        cross = train_model(collection, tmp_path / "cross", "cross-encoder", settings)
+        done = train_model(TrainingPosts(collection), tmp_path / "bi", "encoder", settings)
+        cross = train_model(TrainingPosts(collection), tmp_path / "cross", "cross-encoder", settings)
     assert done.report.best >= done.report.before
     assert cross.report.best >= cross.report.before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["bi", "cross"]  # nothing is left beside them
@@ -115,9 +115,9 @@ def test_too_few_examples(tmp_path: Path, tiny: Callable[[str], Path]) -> None:
 def test_excluded_questions_are_in_no_pair(demo: Path) -> None:
     with Collection.open(demo / "collection") as collection:
         link = next(iter(collection.all_links()))
-        every = collection_pairs(collection)
-        some = collection_pairs(collection, exclude=[link.post_id])
-        other = collection_pairs(collection, exclude=[link.other_id])
+        every = collection_pairs(TrainingPosts(collection))
+        some = collection_pairs(TrainingPosts(collection, [link.post_id]))
+        other = collection_pairs(TrainingPosts(collection, [link.other_id]))
     assert some.links < every.links
     assert other.links < every.links
 
@@ -141,7 +141,7 @@ def test_a_collection_without_votes_and_with_titles_of_linked_questions(tmp_path
         "post_id\tother_id\tkind\tother_body_in_slice\tother_title\n5\t9\trelated\t0\tDefine rings\n"
     )
     with Collection.open(build([open_source(tmp_path, "slice")], tmp_path / "collection")) as collection:
-        every, without = collection_pairs(collection), collection_pairs(collection, exclude=[9])
+        every, without = collection_pairs(TrainingPosts(collection)), collection_pairs(TrainingPosts(collection, [9]))
     assert [(one.query, one.positive) for one in every.examples if "Define" in one.query] == [
         ("Define rings", "What is a ring?\nR.")
     ]
@@ -236,5 +236,5 @@ def test_too_few_examples_leave_nothing(demo: Path, tmp_path: Path) -> None:
     with Collection.open(demo / "collection") as collection:
         every = frozenset(collection.question_ids())
         with pytest.raises(PorismError, match="there are 0 examples to train on"):
-            train_model(collection, tmp_path / "model", "encoder", FAST, exclude=every)
+            train_model(TrainingPosts(collection, every), tmp_path / "model", "encoder", FAST)
     assert not list(tmp_path.iterdir())

@@ -81,7 +81,7 @@ def evaluate(args: argparse.Namespace) -> None:
     from porism.errors import PorismError
     from porism.progress import for_terminal
     from porism.search.engine import Engine
-    from porism.search.learning.prove import JudgedSet, prove
+    from porism.search.learning.prove import JudgedSet, Reranking, prove
     from porism.search.learning.train import read_grades
 
     if len(args.topics) != len(args.qrels):
@@ -92,7 +92,7 @@ def evaluate(args: argparse.Namespace) -> None:
     ]
     proof = prove(
         Engine.open(args.index), args.model, sets,
-        kind=args.kind, first=args.first, length=args.tokens, progress=for_terminal(),
+        kind=args.kind, reranking=Reranking(args.first, args.tokens), progress=for_terminal(),
     )  # fmt: skip
     print("use\ttopics\tMAP without\tMAP with\tgain\tp\tweights")
     for use in proof.uses:
@@ -189,7 +189,7 @@ def _duplicates(args: argparse.Namespace) -> list[Example]:
 def _train(args: argparse.Namespace, kind: TrainedKind) -> int:
     from porism.models.trainees import TrainingSettings
     from porism.progress import for_terminal
-    from porism.search.learning.model_training import SCRATCH_RATE, train_model
+    from porism.search.learning.model_training import SCRATCH_RATE, TrainingPosts, train_model
     from porism.store import open_content
 
     excluded = _excluded(args.exclude)
@@ -202,8 +202,8 @@ def _train(args: argparse.Namespace, kind: TrainedKind) -> int:
         learning_rate=args.rate or (TrainingSettings().learning_rate if args.start else SCRATCH_RATE),
     )
     done = train_model(
-        open_content(args.collection), Path(args.output), kind, settings,
-        start=args.start, exclude=excluded, progress=for_terminal(),
+        TrainingPosts(open_content(args.collection), excluded), Path(args.output), kind, settings,
+        start=args.start, progress=for_terminal(),
     )  # fmt: skip
     report = done.report
     resumed = f", continued at step {report.resumed_at:,}" if report.resumed_at else ""

@@ -45,15 +45,20 @@ class CollectionPairs(NamedTuple):
     answers: int
 
 
-def collection_pairs(
-    content: Content, *, exclude: Ids[int] = (), answers: bool = True, links: bool = True, seed: int = 1
-) -> CollectionPairs:
-    """Return examples of a collection. Nothing of the questions in `exclude`, nor any link of theirs, is used."""
-    left_out = set(exclude)
+class TrainingPosts(NamedTuple):
+    """The posts that a model learns from: those of a collection without some questions, and without their links."""
+
+    content: Content
+    exclude: Ids[int] = ()
+
+
+def collection_pairs(posts: TrainingPosts, *, links: bool = True, seed: int = 1) -> CollectionPairs:
+    """Return the examples that posts give."""
+    content, left_out = posts.content, set(posts.exclude)
     questions = {post.id: post for post in content.posts("question") if post.id not in left_out}
     negatives = _Negatives(content, questions, left_out, seed)
     linked = list(_linked(content, questions, negatives)) if links else []
-    answered = list(_answered(content, questions, negatives)) if answers else []
+    answered = list(_answered(content, questions, negatives))
     return CollectionPairs(linked + answered, len(linked), len(answered))
 
 
@@ -162,19 +167,18 @@ class TrainedModel(NamedTuple):
 
 
 def train_model(
-    content: Content,
+    posts: TrainingPosts,
     out: Path,
     kind: TrainedKind,
     settings: TrainingSettings,
     *,
     start: str | Path | None = None,
-    exclude: frozenset[int] = frozenset(),
     progress: Progress | None = None,
 ) -> TrainedModel:
     """Train a model on a collection into a new directory; a training that was killed continues."""
     if out.exists():
         raise already_exists(out)
-    pairs = collection_pairs(content, exclude=exclude, links=kind == "encoder", seed=settings.seed)
+    pairs = collection_pairs(posts, links=kind == "encoder", seed=settings.seed)
     try:
         directory = ModelDirectory.open(start) if start else _scratch(out, kind, pairs, settings)
         directory.require("bi-encoder", "sparse", *(("cross-encoder",) if kind == "cross-encoder" else ()))

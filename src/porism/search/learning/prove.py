@@ -105,22 +105,32 @@ class Proof(NamedTuple):
     recommendation: str
 
 
+class Reranking(NamedTuple):
+    """How many hits a model re-ranks, and how many tokens of each text it reads."""
+
+    first: int = 20
+    length: int = 192
+
+
+DEFAULT = Reranking()
+
+
 def prove(
     engine: Engine,
     place: str,
     sets: Sequence[JudgedSet],
     *,
     kind: Kind = "answers",
-    first: int = 20,
-    length: int = 192,
+    reranking: Reranking = DEFAULT,
     progress: Progress | None = None,
 ) -> Proof:
-    """Measure a model on judged topics. `engine` ranks without it; `first` is the number of hits that it re-ranks."""
+    """Measure a model on judged topics. `engine` ranks without it."""
     directory = ModelDirectory.open(place)
     if directory.kind not in SCORERS:
         raise PorismError(
             f"a model of the kind {directory.kind}, which ranks nothing", where=place, fix="name an encoder"
         )
+    first, length = reranking
     depth = DEPTH if directory.kind == "bi-encoder" else first
     texts, encoder = PostTexts(engine.content), engine.snapshot.learned.encoder
     own = encoder if encoder and encoder.digest == directory.digest else None
