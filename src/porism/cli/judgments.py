@@ -35,21 +35,19 @@ if TYPE_CHECKING:
 )
 def agreement(args: argparse.Namespace) -> None:
     """Print a table."""
+    from porism.evaluate.table import tsv
     from porism.lab.judging.exports import agreement_table, model_table, training_table
     from porism.lab.judging.journal import Journal
 
     journal = Journal.open(args.journal)
     make = training_table if args.training else model_table if args.models else agreement_table
-    header, rows = make(journal, args.task)
+    table = make(journal, args.task)
     if args.json:
-        objects = [dict(zip(header, row, strict=True)) for row in rows]
-        name = "training" if args.training else "models" if args.models else ""
-        print(json.dumps({name: objects} if name else _pairs_and_mean(objects)))
-        return
-    print("\t".join(header))
-    for row in rows:
-        cells = ["" if cell is None else f"{cell:.4f}" if isinstance(cell, float) else str(cell) for cell in row]
-        print("\t".join(cells))
+        objects = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
+        named = {table.name: objects}
+        print(json.dumps(_pairs_and_mean(objects) if make is agreement_table else named))
+    else:
+        print(tsv(table), end="")
 
 
 def _pairs_and_mean(rows: list[dict[str, str | int | float | None]]) -> dict[str, object]:

@@ -83,14 +83,9 @@ def from_judgments(judgments: Iterable[Judgment]) -> Qrels:
     for judgment in judgments:
         grades = qrels.setdefault(judgment.topic, {})
         old = grades.get(judgment.item)
-        grades[judgment.item] = judgment.grade if old is None else _higher(old, judgment.grade)
+        given = [judgment.grade] if old is None else [old, judgment.grade]
+        grades[judgment.item] = max(given, key=lambda grade: (grade not in CODES, grade))
     return qrels
-
-
-def _higher(first: int, second: int) -> int:
-    """Return the higher of two grades; a grade is higher than a code."""
-    real = [grade for grade in (first, second) if grade not in CODES]
-    return max(real) if real else max(first, second)
 
 
 def judged_only(qrels: Mapping[str, Mapping[str, int]], lowest: int = 0) -> Qrels:

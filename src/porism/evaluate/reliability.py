@@ -14,7 +14,7 @@ from porism.errors import PorismError
 from porism.evaluate.measures.measure import LEVEL, Measure, parse
 from porism.evaluate.measures.score import Average, score
 from porism.evaluate.qrels import Qrels, judged_only
-from porism.evaluate.runs.run import Run
+from porism.evaluate.runs.run import LIMIT, Run
 from porism.records import Judgment
 
 DEPTHS = (5, 10, 20, 50, 100, 1000)
@@ -88,26 +88,26 @@ class LeftOut:
         return None if self.reduced is None else self.reduced - self.full
 
 
-def _contributors(runs: Mapping[str, Sequence[Run]], depth: int) -> dict[tuple[str, str], set[str]]:
-    """Return, for each (topic, item), the teams that have the item among the first `depth` hits of a run."""
+def _contributors(runs: Mapping[str, Sequence[Run]]) -> dict[tuple[str, str], set[str]]:
+    """Return, for each (topic, item), the teams whose runs have the item."""
     found: dict[tuple[str, str], set[str]] = {}
     for team, mine in runs.items():
         for run in mine:
             for topic, ranking in run.rankings.items():
-                for item in ranking.in_score_order(depth).items:
+                for item in ranking.in_score_order(LIMIT).items:
                     found.setdefault((topic, item), set()).add(team)
     return found
 
 
 def leave_team_out(
-    qrels: Qrels, runs: Mapping[str, Sequence[Run]], measure: Measure, depth: int = 1000, average: Average = "complete"
+    qrels: Qrels, runs: Mapping[str, Sequence[Run]], measure: Measure, average: Average = "complete"
 ) -> list[LeftOut]:
-    """Score each team's runs without the judged items that only this team contributed (to `depth`). Zobel, SIGIR 1998.
+    """Score each team's runs without the judged items that only this team contributed. Zobel, SIGIR 1998.
 
     A large loss means that the pool is unfair to new systems. Topics without remaining judgments are removed; a run
     without judged hits has no reduced value.
     """
-    by = _contributors(runs, depth)
+    by = _contributors(runs)
     grades = judged_only(qrels)
     rows: list[LeftOut] = []
     for team, mine in runs.items():

@@ -15,7 +15,8 @@ from porism.evaluate.measures.measure import Measure
 from porism.evaluate.measures.score import Scores
 
 ROUNDS = 10_000
-SEED = 20_22
+SEED = 2022
+TINY = 1e-12  # a smaller difference is none
 
 
 class Interval(NamedTuple):
@@ -61,27 +62,14 @@ def differences(one: Scores, two: Scores, measure: Measure) -> dict[str, float]:
     return {topic: one.values[measure][topic] - two.values[measure][topic] for topic in common_topics(one, two)}
 
 
-def compare(
-    one: Scores, two: Scores, measure: Measure, rounds: int = ROUNDS, seed: int = SEED, level: float = 0.95
-) -> Comparison:
+def compare(one: Scores, two: Scores, measure: Measure, rounds: int = ROUNDS, seed: int = SEED) -> Comparison:
     """Compare two runs. The same seed gives the same numbers."""
     values = np.array(list(differences(one, two, measure).values()))
-    low, high = bootstrap(values, rounds, seed, level)
-    tiny = 1e-12
-    return Comparison(
-        one.run,
-        two.run,
-        measure,
-        len(values),
-        float(values.mean()),
-        low,
-        high,
-        randomisation(values, rounds, seed),
-        t_test(values),
-        int((values > tiny).sum()),
-        int((values < -tiny).sum()),
-        int((abs(values) <= tiny).sum()),
-    )
+    mean, interval = float(values.mean()), bootstrap(values, rounds, seed)
+    p_values = (randomisation(values, rounds, seed), t_test(values))
+    wins, losses = int((values > TINY).sum()), int((values < -TINY).sum())
+    counts = (wins, losses, len(values) - wins - losses)
+    return Comparison(one.run, two.run, measure, len(values), mean, *interval, *p_values, *counts)
 
 
 def randomisation(values: NDArray[np.float64], rounds: int = ROUNDS, seed: int = SEED) -> float:

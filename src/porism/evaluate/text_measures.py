@@ -4,7 +4,6 @@ BERTScore F1)."""
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -122,11 +121,11 @@ def _plain(part: Piece) -> str:
     return str(lxml.html.fragment_fromstring(part.source, create_parent="div").text_content())
 
 
-def token_f1(answer: Iterable[str], reference: Iterable[str], bag: bool = False) -> float:
-    """Return the F1 of two sets of tokens (as the lab's code) or bags (as its paper)."""
-    first, second = (Counter(answer), Counter(reference)) if bag else (Counter(set(answer)), Counter(set(reference)))
-    common = (first & second).total()
-    return 2 * common / (first.total() + second.total()) if common else 0.0
+def token_f1(answer: Iterable[str], reference: Iterable[str]) -> float:
+    """Return the F1 of two sets of tokens, as the lab's program does (its paper describes bags)."""
+    first, second = set(answer), set(reference)
+    common = len(first & second)
+    return 2 * common / (len(first) + len(second)) if common else 0.0
 
 
 def overlap(
@@ -203,14 +202,14 @@ def similarity(
     return _with_best(written, references, encoder.encode, bert_score_f1)
 
 
-def local_encoder(directory: str | Path, layer: int = LAYER) -> AnswerEncoder:
+def local_encoder(directory: str | Path) -> AnswerEncoder:
     """Load the encoder of a local model directory; nothing is downloaded, and nothing in it is run."""
     found = ModelDirectory.open(directory)
     tokenizer, model = load_transformer(found, "AutoModel", tokenizer_options={"add_prefix_space": True})
     torch = library("torch")
     special = set(tokenizer.all_special_ids)
     # Only the lab's own model gives the measure called CS. A model with fewer layers uses its last one.
-    depth = min(layer, int(model.config.num_hidden_layers))
+    depth = min(LAYER, int(model.config.num_hidden_layers))
     named = is_mathberta(found.path) and depth == LAYER
 
     def encode(text: str) -> Encoded:

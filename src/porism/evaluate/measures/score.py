@@ -20,14 +20,14 @@ from porism.evaluate.qrels import Qrels, judged_only, pooled_or_judged
 from porism.evaluate.runs.run import LIMIT, Ranking, Run
 
 
-def first_hits(ranking: Ranking, limit: int = LIMIT) -> Ranking:
-    """Return the first `limit` hits in trec_eval's order. This comes before any filter."""
-    if len(ranking.items) <= limit and len(set(ranking.items)) == len(ranking.items):
+def _first_hits(ranking: Ranking) -> Ranking:
+    """Return as many hits as the lab allows, in trec_eval's order. This comes before any filter."""
+    if len(ranking.items) <= LIMIT and len(set(ranking.items)) == len(ranking.items):
         return ranking
-    return ranking.in_score_order(limit)
+    return ranking.in_score_order(LIMIT)
 
 
-def prime_filter(run: Run, qrels: Mapping[str, Mapping[str, int]], limit: int = LIMIT) -> Run:
+def prime_filter(run: Run, qrels: Mapping[str, Mapping[str, int]]) -> Run:
     """Keep only judged hits, in their order and with their scores, and only topics with a judged hit.
 
     Filtering a second time changes nothing.
@@ -37,7 +37,7 @@ def prime_filter(run: Run, qrels: Mapping[str, Mapping[str, int]], limit: int = 
         grades = qrels.get(topic)
         if not grades:
             continue
-        top = first_hits(ranking, limit)
+        top = _first_hits(ranking)
         judged = [item in grades for item in top.items]
         if any(judged):
             kept[topic] = Ranking(list(compress(top.items, judged)), list(compress(top.scores, judged)))
@@ -179,7 +179,7 @@ def _computed(grades: Qrels, run: Run, measures: Sequence[Measure]) -> Iterator[
     """Yield the values of ir_measures for the topics of both run and qrels."""
     rankings = {}
     for topic in run.rankings.keys() & grades.keys():
-        top = first_hits(run.rankings[topic])
+        top = _first_hits(run.rankings[topic])
         rankings[topic] = dict(zip(top.items, top.scores, strict=True))
     by_base = defaultdict(list)
     for measure in measures:

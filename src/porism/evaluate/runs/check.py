@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from porism.corpus.post import Formula
-from porism.evaluate.runs.lines import RunKind, RunLines, RunName, base_name, parse_name, read_lines, topic_rows
+from porism.evaluate.runs.lines import RunLines, RunName, base_name, parse_name, read_lines, topic_rows
 from porism.evaluate.runs.lookup import CollectionLookup, IdLookup
 from porism.evaluate.runs.problems import RunProblem, counts, reject
 from porism.evaluate.runs.run import LIMIT, Ranking, Run, answer_run, single_precision, write_run
@@ -45,11 +45,9 @@ class CheckedRun:
         self.problems.append(RunProblem(kind, self.lines.path, line, message, topic))
 
 
-def check_run(
-    path: str | Path, topics: Collection[str] = (), lookup: IdLookup | None = None, kind: RunKind | None = None
-) -> CheckedRun:
+def check_run(path: str | Path, topics: Collection[str] = (), lookup: IdLookup | None = None) -> CheckedRun:
     """Check one file. Without `topics`, topics are not checked; without `lookup`, ids are not looked up."""
-    lines = read_lines(path, kind)
+    lines = read_lines(path)
     checked = CheckedRun(lines, parse_name(str(path)), list(lines.problems))
     _check_name(checked)
     _check_topics(checked, topics)

@@ -55,7 +55,6 @@ def fuse(
     method: str = "rrf",
     weights: Sequence[float] | None = None,
     k: float = RRF_K,
-    limit: int = LIMIT,
     tag: str = "fused",
 ) -> Run:
     """Fuse runs of one kind by a method of `porism.evaluate.fusion`."""
@@ -77,14 +76,12 @@ def fuse(
             f"{len(shares)} weights for {len(runs)} runs", fix="give one weight per run, none negative, not all 0"
         )
     topics = sorted({topic for run in runs for topic in run.rankings}, key=_topic_order)
-    fused = {topic: _fuse_topic(runs, topic, fusion, shares, k, limit) for topic in topics}
+    fused = {topic: _fuse_topic(runs, topic, fusion, shares, k) for topic in topics}
     return Run(tag, runs[0].kind, fused, tag)
 
 
-def _fuse_topic(
-    runs: Sequence[Run], topic: str, fusion: Fusion, weights: Sequence[float], k: float, limit: int
-) -> Ranking:
-    rankings = [run.rankings.get(topic, Ranking([], [])).in_score_order(limit) for run in runs]
+def _fuse_topic(runs: Sequence[Run], topic: str, fusion: Fusion, weights: Sequence[float], k: float) -> Ranking:
+    rankings = [run.rankings.get(topic, Ranking([], [])).in_score_order(LIMIT) for run in runs]
     # Descending, because fusions order equal scores by ascending id, and trec_eval by descending item.
     items = sorted({item for ranking in rankings for item in ranking.items}, reverse=True)
     number = {item: place for place, item in enumerate(items)}
@@ -93,9 +90,9 @@ def _fuse_topic(
         for ranking in rankings
     ]
     fused = fusion(coded, weights, k)
-    names = [items[place] for place in fused.ids[:limit]]
+    names = [items[place] for place in fused.ids[:LIMIT]]
     posts = _posts([run.rankings[topic] for run in runs if topic in run.rankings])
-    return Ranking(names, fused.scores[:limit].tolist(), [posts[name] for name in names] if posts else [])
+    return Ranking(names, fused.scores[:LIMIT].tolist(), [posts[name] for name in names] if posts else [])
 
 
 def _posts(rankings: Sequence[Ranking]) -> Mapping[str, str]:

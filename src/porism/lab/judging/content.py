@@ -40,12 +40,10 @@ class ContentRenderer:
         self,
         collection: Content,
         address: Address,
-        hosts: frozenset[str] = HOSTS,
         math: Callable[[str], str] = page_mathml,
     ) -> None:
         self.collection = collection
         self.address = address
-        self.hosts = hosts
         self.math = math
         # A collection never changes, and an assessor sees the same topic beside hundreds of items.
         self._cached_html = functools.lru_cache(maxsize=4096)(self._render)
@@ -57,7 +55,7 @@ class ContentRenderer:
             parts = urlsplit(href.strip())
         except ValueError:
             return None
-        if parts.netloc.lower() not in self.hosts and (parts.netloc or parts.scheme):
+        if parts.netloc.lower() not in HOSTS and (parts.netloc or parts.scheme):
             return None
         found = POST_PATH.fullmatch(parts.path)
         if found is None:
@@ -75,15 +73,15 @@ class ContentRenderer:
         """Return a post, or a topic in the official form, as HTML; highlight the formula with this id."""
         return self._cached_html(text, highlight)
 
-    def blocks(self, text: Text | str, highlight: str = "") -> list[str]:
+    def blocks(self, text: Text | str) -> list[str]:
         """Return the same as top-level blocks (paragraphs, lists, ...), so that one can be marked as most useful."""
-        return list(self._cached_blocks(text, highlight))
+        return list(self._cached_blocks(text))
 
     def _render(self, text: Text | str, highlight: str) -> str:
         return self._renderer(highlight).render(_segmented(text))
 
-    def _blocks(self, text: Text | str, highlight: str) -> list[str]:
-        return self._renderer(highlight).blocks(_segmented(text))
+    def _blocks(self, text: Text | str) -> list[str]:
+        return self._renderer("").blocks(_segmented(text))
 
     def _renderer(self, highlight: str) -> PageRenderer:
         highlighted_id = official_number(highlight)

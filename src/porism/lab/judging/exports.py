@@ -12,7 +12,7 @@ from dataclasses import astuple, fields
 from typing import NamedTuple
 
 from porism.errors import PorismError
-from porism.evaluate.table import spreadsheet_cell
+from porism.evaluate.table import Cell, ResultTable, spreadsheet_cell
 from porism.lab.judging.agreement import (
     TrainingResult,
     mean_agreement,
@@ -28,15 +28,6 @@ from porism.lab.judging.journal import FieldKey, Journal, Values, topic_field
 from porism.lab.judging.qrels import qrels_text, variants
 from porism.lab.judging.scale import grades
 from porism.lab.pooling.formulas import INSTANCES
-
-Cell = str | int | float | None
-
-
-class ExportTable(NamedTuple):
-    """Column names and rows of a table."""
-
-    columns: tuple[str, ...]
-    rows: list[tuple[Cell, ...]]
 
 
 def to_tsv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
@@ -97,7 +88,7 @@ def progress_tsv(journal: Journal, cap: float | None = None) -> str:
     return to_tsv(("assessor", "purpose", "task", "topic", "done", "total", "mean_seconds", "median_seconds"), rows)
 
 
-def agreement_table(journal: Journal, task: int | None = None) -> ExportTable:
+def agreement_table(journal: Journal, task: int | None) -> ResultTable:
     """Return every pair of assessors, the mean over pairs, and Krippendorff's alpha over all assessors."""
     given = of_people(found for found in assessments(journal, "main", "dual") if task in (None, found.task))
     pairs = pair_agreements(given)
@@ -107,10 +98,11 @@ def agreement_table(journal: Journal, task: int | None = None) -> ExportTable:
     ]
     items, ungraded = sum(pair.items for pair in pairs), sum(pair.ungraded for pair in pairs)
     rows.append(("mean", "", items, ungraded, *mean_agreement(pairs), overall_alpha(given)))
-    return ExportTable(("first", "second", "items", "ungraded", "kappa", "kappa_hm", "kappa_weighted", "alpha"), rows)
+    columns = ("first", "second", "items", "ungraded", "kappa", "kappa_hm", "kappa_weighted", "alpha")
+    return ResultTable("agreement", columns, tuple(rows), digits=4)
 
 
-def model_table(journal: Journal, task: int | None = None) -> ExportTable:
+def model_table(journal: Journal, task: int | None) -> ResultTable:
     """Return the agreement of every model with people: a row for each grade of people, and one for all grades."""
     given = [found for found in assessments(journal, "main", "dual") if task in (None, found.task)]
     names = [f"model_{step.code}" for step in grades() if step.graded]
@@ -124,14 +116,14 @@ def model_table(journal: Journal, task: int | None = None) -> ExportTable:
         same = sum(row.by_model[at] for at, row in enumerate(found.grades)) / found.items if found.items else None
         coefficients = (found.kappa, found.kappa_hm, found.kappa_weighted, found.alpha)
         rows.append((found.model, "all", found.items + found.ungraded, *totals, found.ungraded, same, *coefficients))
-    return ExportTable(columns, rows)
+    return ResultTable("models", columns, tuple(rows), digits=4)
 
 
-def training_table(journal: Journal, task: int | None = None) -> ExportTable:
+def training_table(journal: Journal, task: int | None) -> ResultTable:
     """Return every assessor of every training round."""
     columns = tuple(field.name for field in fields(TrainingResult))
     results = [result for result in training_results(journal) if task in (None, result.task)]
-    return ExportTable(columns, [astuple(result) for result in results])
+    return ResultTable("training", columns, tuple(astuple(result) for result in results), digits=4)
 
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")

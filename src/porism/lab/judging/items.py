@@ -159,13 +159,13 @@ def load_pool(
             position = last.get(item.topic, 0) + 1
             drawn = seeded_random(seed, item.topic, "sample", item.item).random() < sample
             text = texts.get((item.topic, item.item), "")
-            if insert_item(connection, task, item, position, drawn, text):
+            if _insert_item(connection, task, item, position, drawn, text):
                 last[item.topic] = position
                 added += 1
     return added
 
 
-def insert_item(
+def _insert_item(
     connection: sqlite3.Connection, task: int, item: PoolItem, position: int, drawn: bool, text: str
 ) -> bool:
     """Insert one item and its cards; return False if the item exists already."""
@@ -223,21 +223,16 @@ def read_training_items(path: str | Path) -> list[TrainingItem]:
     return found
 
 
-def load_training(
-    journal: Journal, task: int, items: Sequence[TrainingItem], answers: Iterable[PooledAnswer] = ()
-) -> int:
+def load_training(journal: Journal, task: int, items: Sequence[TrainingItem]) -> int:
     """Store training items. Their topics must be loaded, and must not be topics of the pool."""
-    texts = {(answer.topic, answer.id): answer.text for answer in answers}
     _check_training(journal, task, items)
     with journal.write() as connection:
         for position, training in enumerate(items, 1):
             cards = (training.instance,) if training.instance else ()
             item = PoolItem(training.topic, training.item, training.round, cards)
-            text = texts.get((training.topic, training.item), "")
-            if not insert_item(connection, task, item, position, True, text):
-                raise PorismError(
-                    f"item {training.item} of topic {training.topic} occurs twice", fix="list each training item once"
-                )
+            if not _insert_item(connection, task, item, position, True, ""):
+                fact = f"item {training.item} of topic {training.topic} occurs twice"
+                raise PorismError(fact, fix="list each training item once")
             connection.execute(
                 "UPDATE item SET known_grade = ?, reason = ? WHERE key = ?",
                 (training.grade, training.reason, opaque_key(task, training.topic, training.item)),
