@@ -2,6 +2,10 @@
 
     python -m bench.compare_speed OLD NEW [--pairs 15] [--posts 1000 | --dump FOLDER] [--only search]
 
+An update is one from a newer dump; `ten posts` is one by JSON Lines, each on top of the last. A search is a title on a
+results page; `questions` ranks whole questions, `formulas` searches the formulas of their titles. Memory and disk of
+the first index are printed as well.
+
 OLD and NEW are folders that hold `src/porism`, for instance two worktrees of git (`git worktree add ../old TAG`); both
 are compiled, or both are plain Python. Each operation runs in a process of its own, and the processor time of that
 process and of its children counts, which depends least on what else the machine does. The trees alternate in the order
@@ -16,6 +20,7 @@ import argparse
 import json
 import math
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -25,6 +30,8 @@ from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
+from bench._resources import run_measured
+from bench.answer_growth import questions
 from bench.dump_update import read_rows, vary_dump
 from bench.generate_dump import generate
 
@@ -32,9 +39,14 @@ PAIRS, POSTS, QUERIES = 15, 1000, 300
 MOST_RATIO = 1.03
 CHANGED_SHARE = 0.05  # of the posts, in an update
 CONFIDENCE = 0.9
+FIRST = 10**9  # id of the first added post
+FORMULA = re.compile(r"\$([^$]+)\$")
 HEADER = ("| operation | pairs | old | new | median ratio | 90 % interval |", "|---|--:|--:|--:|--:|--:|")
 CLI = ("-m", "porism.cli")
-SEARCH = "import json, sys, porism; engine = porism.open(sys.argv[1]); [engine.search(q, k=10) for q in json.load(open(sys.argv[2]))]"
+OPEN = "import json, sys, porism; engine = porism.open(sys.argv[1]); given = json.load(open(sys.argv[2]))"
+SEARCH = f"{OPEN}; [engine.search(q, k=10) for q in given]"
+QUESTIONS = f"{OPEN}; from porism.search.query import read_query as read; [engine.rank(read(t, b, tuple(a))) for t, b, a in given]"
+FORMULAS = f"{OPEN}; [engine.formulas(latex, k=20) for latex in given]"
 
 
 class Tree:
@@ -45,14 +57,18 @@ class Tree:
         if not (self.source / "porism").is_dir():
             raise SystemExit(f"{source}: has no folder src/porism")
         self.is_compiled = any((self.source / "porism").rglob("*.so"))
+        self.changes = 0
         work.mkdir()
 
-    def run(self, arguments: Sequence[str | Path]) -> float:
-        """Run Python with this tree; return the seconds of processor time of the process and its children."""
+    def run(self, arguments: Sequence[str | Path], given: str = os.devnull) -> float:
+        """Run Python with this tree, with a file as its input; return the seconds of processor time of the process and
+        its children."""
         environment = os.environ | {"PYTHONPATH": str(self.source)}
         command = [sys.executable, *map(str, arguments)]
-        with open(self.work / "output", "wb") as output:
-            process = subprocess.Popen(command, cwd=self.work, env=environment, stdout=output, stderr=output)
+        with open(self.work / "output", "wb") as output, open(given, "rb") as text:
+            process = subprocess.Popen(
+                command, cwd=self.work, env=environment, stdin=text, stdout=output, stderr=output
+            )
             _, status, used = os.wait4(process.pid, 0)
         process.returncode = os.waitstatus_to_exitcode(status)
         if process.returncode:
@@ -61,20 +77,28 @@ class Tree:
 
 
 class Data(NamedTuple):
-    """What both trees read: a dump, a newer one, and a file of queries."""
+    """What both trees read: a dump, a newer one, and files of titles, whole questions and formulas as queries."""
 
     dump: Path
     newer: Path
     queries: Path
+    questions: Path
+    formulas: Path
 
 
-def make_data(folder: Path, dump: Path | None, posts: int, queries: int) -> Data:
+def make_data(folder: Path, dump: Path | None, posts: int, queries: int, operations: Sequence[str]) -> Data:
     """Write the newer dump and the queries, which are titles; without a dump, posts are generated."""
     if dump is None:
         dump = folder / "dump"
         generate(dump, posts)
-    data = Data(dump.resolve(), folder / "newer", folder / "queries.json")
-    vary_dump(data.dump, data.newer, CHANGED_SHARE)
+    names = ("newer", "queries.json", "questions.json", "formulas.json")
+    data = Data(dump.resolve(), *(folder / name for name in names))
+    asked = questions(queries // 3)
+    data.questions.write_text(json.dumps(asked), "utf-8")
+    found = (FORMULA.search(f"{title} {body}") for title, body, _ in asked)
+    data.formulas.write_text(json.dumps([one[1] for one in found if one]), "utf-8")
+    if "update" in operations:
+        vary_dump(data.dump, data.newer, CHANGED_SHARE)
     titles = dict.fromkeys(row["Title"] for row in read_rows(data.dump / "Posts.xml") if row.get("Title"))
     data.queries.write_text(json.dumps(list(titles)[:queries]), "utf-8")
     return data
@@ -94,15 +118,40 @@ def _update(tree: Tree, data: Data) -> float:
     return tree.run([*CLI, "update", copy / "index", data.newer])
 
 
+def _ten_posts(tree: Tree, data: Data) -> float:
+    changed = tree.work / "changed"
+    if not changed.exists():
+        shutil.copytree(tree.work / "base", changed)
+    tree.changes += 1
+    posts = [
+        {"id": FIRST + at, "title": title, "body": f"{body}<p>{tree.changes}</p>", "tags": tags}
+        for at, (title, body, tags) in enumerate(json.loads(data.questions.read_text("utf-8"))[:10])
+    ]
+    lines = tree.work / "changes.jsonl"
+    lines.write_text("".join(f"{json.dumps(post)}\n" for post in posts), "utf-8")
+    return tree.run([*CLI, "update", changed / "index", "-"], str(lines))
+
+
 def _search(tree: Tree, data: Data) -> float:
     return tree.run(["-c", SEARCH, tree.work / "base" / "index", data.queries])
+
+
+def _questions(tree: Tree, data: Data) -> float:
+    return tree.run(["-c", QUESTIONS, tree.work / "base" / "index", data.questions])
+
+
+def _formulas(tree: Tree, data: Data) -> float:
+    return tree.run(["-c", FORMULAS, tree.work / "base" / "index", data.formulas])
 
 
 OPERATIONS: dict[str, Callable[[Tree, Data], float]] = {
     "build": _build,
     "index": _index,
     "update": _update,
+    "ten posts": _ten_posts,
     "search": _search,
+    "questions": _questions,
+    "formulas": _formulas,
 }
 
 
@@ -117,8 +166,12 @@ def prepare(tree: Tree, data: Data, operations: Sequence[str]) -> None:
     base = tree.work / "base"
     tree.run([*CLI, "build", data.dump, "-o", base / "collection", "--quiet"])
     if set(operations) - {"build"}:
-        tree.run([*CLI, "index", base / "collection", "-o", base / "index", "--quiet"])
-    for name in {"update", "search"} & set(operations):
+        command = [*CLI, "index", str(base / "collection"), "-o", str(base / "index"), "--quiet"]
+        used = run_measured(["env", f"PYTHONPATH={tree.source}", sys.executable, *command])
+        disk = sum(path.stat().st_size for path in (base / "index").rglob("*") if path.is_file()) / 1e6
+        figures = f"{used.processor_seconds:.1f} s of processor, {used.peak_memory:.0f} MB of memory, {disk:.1f} MB"
+        print(f"{tree.source}: index {figures}", file=sys.stderr)
+    for name in [name for name in operations if name not in ("build", "index")]:
         OPERATIONS[name](tree, data)
 
 
@@ -185,8 +238,8 @@ def command(given: Sequence[str] | None = None) -> int:
         old, new = Tree(options.old, folder / "old"), Tree(options.new, folder / "new")
         if old.is_compiled != new.is_compiled:
             raise SystemExit("one tree is compiled and the other is not: run `make pure` or install both")
-        data = make_data(folder, options.dump, options.posts, options.queries)
         operations = options.only or list(OPERATIONS)
+        data = make_data(folder, options.dump, options.posts, options.queries, operations)
         for tree in (old, new):
             prepare(tree, data, operations)
         found = [compare(old, new, data, name, options.pairs) for name in operations]
