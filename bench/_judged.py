@@ -25,6 +25,7 @@ from porism.records import Topic
 from porism.search.formulas.searcher import FormulaRetriever, FormulaSearcher
 from porism.store import open_content, open_store
 from porism.store.maintenance import build_index
+from porism.store.protocols import IndexOptions
 from porism.systems.runs.topics import topic_ranking
 
 POOL, SLICE = SHARED / "data/formula-pool-2020", SHARED / "data/slice"
@@ -66,7 +67,7 @@ def index(links: bool) -> Path:
     place = folder() / ("slice.index" if links else "slice-without-links.index")
     if not place.exists():
         began = time.perf_counter()
-        made = build_index(open_content(collection("slice")), place, links=links)
+        made = build_index(open_content(collection("slice")), place, IndexOptions(links=links))
         print(f"{place.name}: {time.perf_counter() - began:.0f} s, {made.bytes / 1e6:.1f} MB")
     return place
 

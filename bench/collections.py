@@ -42,7 +42,7 @@ from porism.search.learning.train import (
 from porism.search.query import Kind, ReadQuery, read_query
 from porism.store import open_content, open_store
 from porism.store.maintenance import build_index
-from porism.store.protocols import Snapshot
+from porism.store.protocols import IndexOptions, Snapshot
 from porism.store.records import Values, VectorQuery
 
 Floats = npt.NDArray[np.float64]
@@ -142,7 +142,7 @@ def dump_tests(name: str, dump: Path) -> Iterator[Test]:
 
 def _index(home: Path, place: Path, links: bool) -> Path:
     if not place.exists():
-        build_index(open_content(home), place, links=links)
+        build_index(open_content(home), place, IndexOptions(links=links))
     return place
 
 

@@ -31,6 +31,7 @@ from porism.store import open_content
 from porism.store.embedded.formulas import build as formulas
 from porism.store.embedded.posts import build as posts
 from porism.store.maintenance import build_index
+from porism.store.protocols import IndexOptions
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample" / "dump"
 
@@ -65,7 +66,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("here")
     with small_blocks():
         build([open_source(SAMPLE)], place / "collection", jobs=1)
-        build_index(open_content(place / "collection"), place / "index", vectors=False, jobs=1)
+        build_index(open_content(place / "collection"), place / "index", IndexOptions(vectors=False), jobs=1)
     return place
 
 
@@ -131,7 +132,7 @@ def test_blocks_of_killed_workers_are_indexed_again(two: DaskNodes, here: Path, 
     watched = KilledWorkers(two, ("formulas", "threads"))
     with small_blocks():
         content = open_content(tmp_path / "collection")
-        build_index(content, tmp_path / "index", vectors=False, jobs=two.address, progress=watched)
+        build_index(content, tmp_path / "index", IndexOptions(vectors=False), jobs=two.address, progress=watched)
     assert all(watched.lost)
     assert len(watched.lost) == 2
     assert_same_files(tmp_path / "index", here / "index")

@@ -13,6 +13,7 @@ from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.search.learning.train import WEIGHT, duplicate_examples, find_duplicates
 from porism.store.embedded.build import build_index
+from porism.store.protocols import IndexOptions
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
 
@@ -22,7 +23,7 @@ def without_links(demo: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of the sample without links."""
     place = tmp_path_factory.mktemp("duplicates") / "index"
     with Collection.open(demo / "collection") as collection:
-        build_index(collection, place, links=False)
+        build_index(collection, place, IndexOptions(links=False))
     return place
 
 

@@ -13,6 +13,7 @@ from porism.search.index import Adaptation
 from porism.search.learning import teaching
 from porism.store import open_store
 from porism.store.maintenance import build_index
+from porism.store.protocols import IndexOptions
 
 
 @pytest.fixture
@@ -38,7 +39,7 @@ def test_a_collection_chooses_the_same_factors_each_time(index: Path, monkeypatc
 
 def test_own_queries_hide_what_tells_the_answer(demo: Path, tmp_path: Path) -> None:
     with Collection.open(demo / "collection") as collection:
-        build_index(collection, tmp_path / "index", links=False)
+        build_index(collection, tmp_path / "index", IndexOptions(links=False))
     engine = Engine.open(tmp_path / "index")
     queries = list(teaching.own_queries(engine))
     assert queries

@@ -8,6 +8,7 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.search.engine import Engine
 from porism.store.embedded.build import build_index
+from porism.store.protocols import IndexOptions
 
 PLANTED = (
     "x^n+y^n=z^n", "a^2+b^2=c^2", "a^2+b^2=c^2+1", "1+1=2", "a^2+b^3=c^4", "f(x+y)=f(x)+f(y)", "x^y=y^x",
@@ -25,7 +26,7 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
         (notes / f"{number:02}.md").write_text(f"# Note {number}\n\nHere is ${latex}$ once.\n", "utf-8")
     collection = build([open_source(notes, "")], place / "collection")
     with Collection.open(collection) as opened:
-        build_index(opened, place / "index", vectors=False)
+        build_index(opened, place / "index", IndexOptions(vectors=False))
     return porism.open(place / "index")
 
 

@@ -20,6 +20,7 @@ from porism.errors import PorismError
 from porism.files import digest_file
 from porism.integrity import seal
 from porism.store.embedded.build import build_index
+from porism.store.protocols import IndexOptions
 
 FIRST = {
     "roots.md": "# Why is $\\sqrt{2}$ irrational?\n\nSuppose $\\sqrt{2}=p/q$ in lowest terms.\n",
@@ -94,7 +95,7 @@ def test_a_replaced_collection_is_reported(tmp_path: Path) -> None:
 
 def test_an_index_without_vectors(tmp_path: Path) -> None:
     notes = build_notes(tmp_path, "notes", FIRST | MORE)
-    build_index(notes, tmp_path / "index", vectors=False)
+    build_index(notes, tmp_path / "index", IndexOptions(vectors=False))
     assert not list((tmp_path / "index").rglob("vectors.*"))
     engine = porism.open(tmp_path / "index")
     query = r"irrational $\sqrt{2}$"

@@ -20,6 +20,7 @@ from porism.integrity import DamageError, FileWatch
 from porism.store import open_content, open_store
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.writer import IndexWriter
+from porism.store.protocols import IndexOptions
 from porism.web.server import served_index as following
 from porism.web.server.app import create_app
 from porism.web.server.served_index import IntegrityCheck
@@ -31,7 +32,7 @@ def index(tmp_path: Path) -> Path:
     (tmp_path / "notes").mkdir()
     (tmp_path / "notes" / "one.md").write_text("# Cubes\n\nThe sum $x^3+y^3$.\n", "utf-8")
     made = build([open_source(tmp_path / "notes", "")], tmp_path / "collection", jobs=1)
-    build_index(open_content(made), tmp_path / "index", vectors=False)
+    build_index(open_content(made), tmp_path / "index", IndexOptions(vectors=False))
     return tmp_path / "index"
 
 

@@ -19,6 +19,7 @@ from porism.corpus.sources.detect import open_source
 from porism.store import change_log, open_content
 from porism.store.applying import LogApplier
 from porism.store.embedded.build import build_index
+from porism.store.protocols import IndexOptions
 from porism.store.state import State
 from porism.web.api import changes as calls
 from porism.web.api.write_access import MOST_BULK_REQUESTS, WriteAccess, WriteSettings
@@ -34,7 +35,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "notes").mkdir()
     (folder / "notes" / "one.md").write_text("# Cubes\n\nThe sum $x^3+y^3$.\n", "utf-8")
     made = build([open_source(folder / "notes", "")], folder / "collection", jobs=1)
-    build_index(open_content(made), folder / "index", vectors=False)
+    build_index(open_content(made), folder / "index", IndexOptions(vectors=False))
     return folder
 
 

@@ -118,6 +118,7 @@ def index(args: argparse.Namespace) -> None:
     from porism.search.learning.teaching import record_choice
     from porism.store import is_folder, open_content, open_store
     from porism.store.maintenance import build_index
+    from porism.store.protocols import IndexOptions
 
     if args.encoder and not is_folder(args.output):
         fix = "leave --encoder out"
@@ -137,8 +138,7 @@ def index(args: argparse.Namespace) -> None:
     made = build_index(
         content,
         args.output,
-        links=not args.no_links,
-        vectors=not args.no_vectors,
+        IndexOptions(links=not args.no_links, vectors=not args.no_vectors),
         jobs=args.jobs,
         progress=Silent() if args.quiet else Bars(),
         finish=lambda work: chosen.append(record_choice(work)) if is_taught else None,

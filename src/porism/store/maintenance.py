@@ -13,6 +13,7 @@ from porism.errors import PorismError
 from porism.parallel import Jobs
 from porism.progress import Progress
 from porism.store import is_folder, open_store
+from porism.store.protocols import WITH_ALL, IndexOptions
 
 if TYPE_CHECKING:
     from porism.store.embedded.encoding import AddedVectors
@@ -41,9 +42,8 @@ def is_index(address: str | Path) -> bool:
 def build_index(
     content: Content,
     address: str | Path,
+    options: IndexOptions = WITH_ALL,
     *,
-    links: bool = True,
-    vectors: bool = True,
     jobs: Jobs = 0,
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
@@ -56,7 +56,7 @@ def build_index(
 
     with TemporaryDirectory(prefix="porism-index-") as work:
         place = Path(address) if is_folder(address) else Path(work) / "index"
-        build(content, place, links=links, vectors=vectors, jobs=jobs, progress=progress, finish=finish)
+        build(content, place, options, jobs=jobs, progress=progress, finish=finish)
         if not is_folder(address):
             copy_store(place, address, progress)
     return open_store(address).status()

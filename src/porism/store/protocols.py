@@ -47,6 +47,17 @@ Option = Literal["weightings", "units", "vectors"]
 OPTIONS: tuple[Option, ...] = ("weightings", "units", "vectors")
 
 
+class IndexOptions(NamedTuple):
+    """What an index has: links between questions, with titles of linked questions and comments that point to other
+    questions; and vectors that are learned from the collection."""
+
+    links: bool = True
+    vectors: bool = True
+
+
+WITH_ALL = IndexOptions()
+
+
 class SymbolTable(Protocol):
     """What is known of the symbols of all formulas. A label (`V!x`, `O!plus`) has an id and a weight for each of the
     two trees."""

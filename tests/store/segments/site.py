@@ -13,6 +13,7 @@ from porism.corpus.sources.raw import Part, RawComment, RawLink, RawPost, RawUse
 from porism.corpus.store.collection import Collection
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.writer import IndexWriter
+from porism.store.protocols import IndexOptions
 
 WORDS = [
     "prime",
@@ -190,5 +191,5 @@ def index_site(site: Site, folder: Path, vectors: bool = False) -> Path:
     """Build collection and index of a site from scratch."""
     build([MemorySource(site.records())], folder / "collection", jobs=1)
     with Collection.open(folder / "collection") as collection:
-        build_index(collection, folder / "index", vectors=vectors)
+        build_index(collection, folder / "index", IndexOptions(vectors=vectors))
     return folder / "index"

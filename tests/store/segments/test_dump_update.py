@@ -16,6 +16,7 @@ from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.store.embedded.build import build_index
 from porism.store.embedded.segments.merging import merge
+from porism.store.protocols import IndexOptions
 from porism.store.updating import update_from_source
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -31,7 +32,7 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Any:
 def index_of(made: Path, place: Path) -> Path:
     """Index a collection, without vectors, which take long to learn."""
     with Collection.open(made) as collection:
-        build_index(collection, place, vectors=False)
+        build_index(collection, place, IndexOptions(vectors=False))
     return place
 
 

@@ -14,19 +14,27 @@ check raises AssertionError with the fact that is wrong. With pytest, one case f
 from __future__ import annotations
 
 from collections.abc import Callable
+from inspect import isfunction, signature
+from types import ModuleType
 
 from porism.store.conformance import contents, options, records, searching, writing
 from porism.store.conformance.subject import Make, Subject
 
-__all__ = ["CHECKS", "Make", "Subject", "check_store"]
+__all__ = ["CHECKS", "Make", "Subject", "check_store", "checks_of"]
 
-CHECKS: tuple[Callable[[Subject], None], ...] = (
-    *searching.CHECKS,
-    *records.CHECKS,
-    *contents.CHECKS,
-    *writing.CHECKS,
-    *options.CHECKS,
-)
+
+def checks_of(*modules: ModuleType) -> tuple[Callable[[Subject], None], ...]:
+    """Return the checks of modules: their functions that take a subject alone, in the order of the files."""
+    return tuple(
+        check
+        for module in modules
+        for name, check in vars(module).items()
+        if isfunction(check) and check.__module__ == module.__name__ and not name.startswith("_")
+        if list(signature(check).parameters) == ["subject"]
+    )
+
+
+CHECKS = checks_of(searching, records, contents, writing, options)
 
 
 def check_store(make: Make) -> None:

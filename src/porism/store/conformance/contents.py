@@ -178,13 +178,3 @@ def facts_count_the_content(subject: Subject) -> None:
     assert content.digest == subject.snapshot.info.fingerprint, "the snapshot is of other content"
     assert content.name, "a collection must have a name"
     content.check_formulas()
-
-
-CHECKS = (
-    posts_are_as_they_were_written,
-    batches_of_posts_agree,
-    batches_of_formulas_agree,
-    unknown_ids_are_refused_or_left_out,
-    streams_are_in_the_order_of_ids,
-    facts_count_the_content,
-)

@@ -89,11 +89,3 @@ def _is_refused(subject: Subject, option: Option, search: Search) -> bool:
     assert message, f"the store does not declare {option!r}, so it must refuse it with a PorismError"
     assert "\n" not in message, f"{option}: the refusal must be one sentence"
     return True
-
-
-CHECKS = (
-    options_are_known,
-    other_weightings_are_exact_or_refused,
-    questions_and_answers_are_searched_or_refused,
-    vectors_are_searched_or_refused,
-)

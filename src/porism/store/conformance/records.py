@@ -197,18 +197,3 @@ def titles_and_tags_are_fields(subject: Subject) -> None:
         len(one.tags.split()) for one in QUESTIONS
     ), "tags are counted wrongly"
     assert len(batch.post_ids) == len(ALL_IDS), "a post is missing"
-
-
-CHECKS = (
-    threads_come_in_the_order_requested,
-    records_hold_the_terms_of_their_posts,
-    records_come_with_a_lookup_of_their_terms,
-    posts_are_located,
-    posts_come_with_their_questions,
-    posts_tell_the_parts_of_their_formulas,
-    formulas_come_in_the_order_requested,
-    formulas_are_those_of_the_content,
-    symbols_have_weights,
-    what_is_learned_fits_the_records,
-    titles_and_tags_are_fields,
-)

@@ -324,20 +324,3 @@ def _search(subject: Subject, k: int) -> Hits:
 def _tuples(subject: Subject) -> list[str]:
     """Return the tuples of the formulas of posts."""
     return list(dict.fromkeys(text for post in subject.expected.values() for _, text in post.counts["tuples"]))
-
-
-CHECKS = (
-    statistics_of_a_batch_are_the_single_ones,
-    frequencies_count_threads,
-    lengths_are_those_of_the_records,
-    bm25_scores_are_exact,
-    presence_counts_a_term_once,
-    a_repeated_term_counts_by_the_sum_of_its_weights,
-    the_best_come_first,
-    equal_scores_are_in_the_order_of_ids,
-    searches_of_a_batch_are_the_single_ones,
-    filters_are_applied_before_the_best,
-    required_terms_are_required,
-    formulas_are_found_by_their_terms,
-    texts_decide_by_phrases_words_and_authors,
-)

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from porism.corpus.sources.raw import RawComment, RawLink, RawPost, RawUser, Record
-from porism.store.memory.posts import ExpressionFeatures, MemoryPost, read_posts
+from porism.store.memory.posts import ExpressionFeatures, MemoryPost, read_threads
 from porism.store.protocols import Snapshot, Store
 from porism.store.records import Ints, Threads
 
@@ -17,18 +18,9 @@ SOURCE = "conformance"
 USERS = (RawUser(1, "Ada", 120), RawUser(2, "Emmy Noether", 80), RawUser(3, "Kurt", 5))
 
 
-def _question(
-    number: int,
-    year: int,
-    title: str,
-    body: str,
-    tags: str,
-    owner: int = 1,
-    accepted: int | None = None,
-    score: int = 0,
-) -> RawPost:
+def _question(number: int, year: int, title: str, body: str, tags: str, owner: int = 1, **more: Any) -> RawPost:
     created = f"{year}-05-06T07:08:09" if year else ""
-    return RawPost(number, "question", None, title, body, "html", tags, score, created, owner, accepted)
+    return RawPost(number, "question", None, title, body, "html", tags, created=created, owner_id=owner, **more)
 
 
 def _answer(number: int, year: int, question: int, body: str, owner: int | None = 2, score: int = 0) -> RawPost:
@@ -43,7 +35,7 @@ QUESTIONS = (
         "Proof of the Pythagorean theorem",
         "<p>Why is $a^2+b^2=c^2$ in a right triangle? I know the area of a square.</p>",
         "geometry triangles",
-        accepted=13,
+        accepted_id=13,
         score=7,
     ),
     _question(21, 2012, "Prime numbers", "<p>Are there infinitely many prime numbers?</p>", "number-theory", 2),
@@ -54,7 +46,7 @@ QUESTIONS = (
         r"Limit of $\left(1+\frac{1}{n}\right)^n$",
         r"<p>The limit is $e$. Does the series $\sum_{k=0}^\infty \frac{1}{k!}$ converge to $e$, too?</p>",
         "real-analysis limits",
-        accepted=42,
+        accepted_id=42,
         score=3,
     ),
     _question(
@@ -66,7 +58,12 @@ QUESTIONS = (
     ),
     _question(61, 0, "A triangle without a date", "<p>A right triangle has one right angle.</p>", "geometry", 3),
     _question(
-        71, 2016, "Law of cosines", r"<p>How does $c^2=a^2+b^2-2ab\cos\gamma$ follow?</p>", "geometry triangles", 2
+        71,
+        2016,
+        "Law of cosines",
+        r"<p>How does $c^2=a^2+b^2-2ab\cos\gamma$ follow?</p>",
+        "geometry triangles",
+        2,
     ),
 )
 ANSWERS = (
@@ -87,7 +84,7 @@ RECORDS: tuple[Record, ...] = (*USERS, *QUESTIONS, *ANSWERS, *COMMENTS, *LINKS)
 
 # What the first of two commits has besides, and otherwise: the second one deletes and replaces it.
 GONE = (
-    _question(81, 2010, "Gone", "<p>A prime triangle $x^9+y^9$ that is deleted.</p>", "geometry", accepted=82),
+    _question(81, 2010, "Gone", "<p>A prime triangle $x^9+y^9$ that is deleted.</p>", "geometry", accepted_id=82),
     _answer(82, 2010, 81, "<p>An answer that is deleted with its question, $z^9$.</p>"),
 )
 GONE_COMMENT = RawComment(1009, 11, "A comment that is deleted.", "text")
@@ -159,7 +156,7 @@ class Subject:
     def expected(self) -> dict[int, MemoryPost]:
         """The terms of every post by its id, counted from its text."""
         content = self.snapshot.content
-        return {post.id: post for post in read_posts(content, ExpressionFeatures(content))}
+        return {post.id: post for thread in read_threads(content, ExpressionFeatures(content)) for post in thread}
 
 
 def put(store: Store, records: Iterable[Record]) -> None:

@@ -340,27 +340,3 @@ def a_snapshot_says_what_it_is(subject: Subject) -> None:
 
 def _fingerprints(stores: Iterable[Store]) -> int:
     return len({one.snapshot().info.fingerprint for one in stores})
-
-
-CHECKS = (
-    an_empty_store_answers,
-    one_post_is_found,
-    a_store_without_formulas_answers,
-    several_commits_equal_one,
-    a_post_replaces_the_one_with_its_id,
-    deleting_takes_what_belongs_to_a_post,
-    comments_and_links_are_deleted,
-    what_belongs_nowhere_is_skipped,
-    changes_without_a_commit_are_dropped,
-    changes_that_were_collected_are_written,
-    one_writer_at_a_time,
-    a_snapshot_stays_as_it_is,
-    the_position_of_a_log_is_kept,
-    the_ranking_is_recorded,
-    a_status_tells_the_newest_commit,
-    maintenance_changes_no_answer,
-    a_store_follows_a_source,
-    many_threads_read_at_once,
-    a_time_limit_that_is_over_ends_a_call,
-    a_snapshot_says_what_it_is,
-)

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 from porism.corpus.content import Content
 from porism.corpus.store.collection import Collection
@@ -27,35 +26,33 @@ from porism.store.embedded.learned_files import write_vocabulary
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, write_manifest
 from porism.store.embedded.posts.build import SMALL, SegmentFolders, write_posts
 from porism.store.embedded.vectors import VECTOR_FAMILIES, write_vectors
+from porism.store.protocols import WITH_ALL, IndexOptions
 
 
 def build_index(
     content: Content | str | Path,
     directory: str | Path,
+    options: IndexOptions = WITH_ALL,
     *,
-    links: bool = True,
-    vectors: bool = True,
     jobs: Jobs = 0,
     progress: Progress | None = None,
     finish: Callable[[Path], object] = lambda work: None,
 ) -> Manifest:
     """Index a collection into a new directory.
 
-    Without `links`, link lists, titles of linked questions and comments that point to other questions are not indexed.
-    Without `vectors` no vectors are learned. `finish` gets the whole index before it has its name, so that a kill
-    leaves all or nothing."""
+    `finish` gets the whole index before it has its name, so that a kill leaves all or nothing."""
     collection = _on_disk(content)
     collection.check_formulas()
     report = progress or Silent()
     target = Path(directory)
     with atomic_directory(target) as work, _report_target(work, target):
-        write_segment(collection, work, SegmentOptions(links, vectors), report, jobs)
+        write_segment(collection, work, options, report, jobs)
         place = os.path.relpath(collection.path.resolve(), target.resolve())
         manifest = write_manifest(
             work,
             SEARCH,
             collection.digest,
-            options={"links": links, "vectors": vectors, "collection": place},
+            options={**options._asdict(), "collection": place},
             counts=collection_counts(collection),
             segments=(SegmentEntry("."),),
         )
@@ -73,21 +70,12 @@ def _on_disk(content: Content | str | Path) -> Collection:
     raise PorismError("not in a folder, which an index is built from", where=content.name, fix=fix)
 
 
-class SegmentOptions(NamedTuple):
-    """What a segment has: links between questions, and vectors."""
-
-    links: bool
-    vectors: bool
-
-
 def collection_counts(collection: Collection) -> dict[str, int]:
     """Return what the manifest of an index says of the size of its collection."""
     return {name: collection.count(name) for name in ("posts", "formulas", "visuals")}
 
 
-def write_segment(
-    collection: Collection, work: Path, options: SegmentOptions, report: Progress, jobs: Jobs = 0
-) -> None:
+def write_segment(collection: Collection, work: Path, options: IndexOptions, report: Progress, jobs: Jobs = 0) -> None:
     """Write an index of a whole collection into a directory: formulas, posts, and what is learned from them."""
     folders = SegmentFolders.of(work)
     with report.stage("formulas", collection.count("visuals")) as advance:

@@ -32,7 +32,7 @@ from porism.store.embedded.build import build_index
 from porism.store.embedded.learned_files import count_words, read_concepts
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.memory.formulas import MemoryFormulas
-from porism.store.memory.posts import ExpressionFeatures, MemoryDocumentStore, MemoryTermIndex, read_posts
+from porism.store.memory.posts import ExpressionFeatures, MemoryDocumentStore, MemoryTermIndex, read_threads
 from porism.store.records import UNKNOWN, Ints, Term, Values
 
 
@@ -164,8 +164,8 @@ class Contents:
     documents: MemoryDocumentStore
     formulas: MemoryFormulas
     vocabulary: Vocabulary
-    concepts: list[Concept] = field(default_factory=list)
-    vectors: dict[str, ThreadVectors] = field(default_factory=dict)
+    concepts: list[Concept]
+    vectors: dict[str, ThreadVectors]
 
 
 def build_contents(records: RawRecords, name: str) -> Contents:
@@ -189,18 +189,12 @@ def build_contents(records: RawRecords, name: str) -> Contents:
 def _indexed(collection: Collection, learned: Path | None = None) -> Contents:
     """Index a collection; `learned` is where its index in a folder has the posts."""
     features = ExpressionFeatures(collection)
-    posts = read_posts(collection, features)
-    terms = MemoryTermIndex(posts)
-    vectors = {} if learned is None else _read_vectors(EmbeddedPosts(learned), terms)
-    words = count_words(collection)
-    return Contents(
-        collection,
-        MemoryDocumentStore(posts, terms, {family: one.threads for family, one in vectors.items()}),
-        MemoryFormulas(collection, features),
-        Vocabulary(lambda: words),
-        [] if learned is None else read_concepts(learned),
-        vectors,
-    )
+    documents = MemoryDocumentStore(read_threads(collection, features))
+    vectors = {} if learned is None else _read_vectors(EmbeddedPosts(learned), documents.terms)
+    documents.vectors = {family: one.threads for family, one in vectors.items()}
+    formulas, words = MemoryFormulas(collection, features), count_words(collection)
+    concepts = [] if learned is None else read_concepts(learned)
+    return Contents(collection, documents, formulas, Vocabulary(lambda: words), concepts, vectors)
 
 
 def _read_vectors(stored: EmbeddedPosts, terms: MemoryTermIndex) -> dict[str, ThreadVectors]:

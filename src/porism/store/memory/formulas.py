@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
 from typing import Any
 
 import numpy as np
@@ -15,16 +15,8 @@ from porism.analysis.features import Features
 from porism.analysis.schema import FORMULA_FAMILIES
 from porism.corpus.content import Content
 from porism.store.embedded.formulas.store import label_weights
-from porism.store.memory.posts import ExpressionFeatures, MemoryPost, MemoryTermIndex
+from porism.store.memory.posts import ExpressionFeatures, MemoryPost, MemoryTermIndex, numbered
 from porism.store.records import UNKNOWN, Floats, Formulas, Ints, PathRows, SymbolSequences
-
-
-class MemoryFormulaTerms(MemoryTermIndex):
-    """Terms of formulas in memory: each formula is a document."""
-
-    def units(self, posts: Sequence[MemoryPost]) -> dict[str, list[list[MemoryPost]]]:
-        """Return the formulas."""
-        return {"formula": [[post] for post in posts]}
 
 
 class MemoryFormulas:
@@ -38,8 +30,8 @@ class MemoryFormulas:
         self._parts = {number: terms["parts"] for number, terms in features.terms.items()}
         self._expressions = [features.expressions[number] for number in own]
         self._features = [features.features[number] for number in own]
-        self.terms = MemoryFormulaTerms([_document(row, found) for row, found in enumerate(self._features)])
-        self.labels: Mapping[str, int] = _number(
+        self.terms = MemoryTermIndex({"formula": [[_document(row, one)] for row, one in enumerate(self._features)]})
+        self.labels: Mapping[str, int] = numbered(
             label for found in self._features for label in (*found.layout.labels, *found.operators.labels)
         )
         self.layout_weights = self._weights(lambda found: found.layout.labels)
@@ -81,21 +73,15 @@ class MemoryFormulas:
         )
 
     def _symbols(self, sequences: list[list[str]], edges: npt.NDArray[np.uint8]) -> SymbolSequences:
-        ends = np.cumsum([len(one) for one in sequences], dtype=np.int64)
         labels = [self.labels[label] for one in sequences for label in one]
-        return SymbolSequences(_starts(ends), ends, np.array(labels, np.int32), edges)
+        return SymbolSequences(*_spans(sequences), np.array(labels, np.int32), edges)
 
     def _paths(self, found: Sequence[Features]) -> PathRows:
         paths = [one.tree_paths for one in found]
-        ends = np.cumsum([len(one.keys) for one in paths], dtype=np.int64)
-        labels = [
-            self.labels[one.operators.labels[below]]
-            for one, path in zip(found, paths, strict=True)
-            for below in path.below.tolist()
-        ]
+        pairs = zip(found, paths, strict=True)
+        labels = [self.labels[one.operators.labels[below]] for one, path in pairs for below in path.below.tolist()]
         return PathRows(
-            _starts(ends),
-            ends,
+            *_spans([one.keys for one in paths]),
             np.array([above for one in paths for above in one.above.tolist()], np.uint8),
             np.array([key for one in paths for key in one.keys.tolist()], np.uint32),
             np.array(labels, np.int32),
@@ -127,18 +113,10 @@ class MemoryFormulas:
 
 
 def _document(row: int, found: Features) -> MemoryPost:
-    document = MemoryPost(row, row, 0, False, False)
+    document = MemoryPost(row, row)
     for family in FORMULA_FAMILIES:
         document.counts[family].update(("formula", term) for term in getattr(found, family))
     return document
-
-
-def _number(labels: Iterable[str]) -> dict[str, int]:
-    """Number labels in the order of their first appearance."""
-    ids: dict[str, int] = {}
-    for label in labels:
-        ids.setdefault(label, len(ids))
-    return ids
 
 
 def _path_groups(found: Features) -> set[tuple[int, int]]:
@@ -146,5 +124,7 @@ def _path_groups(found: Features) -> set[tuple[int, int]]:
     return set(zip(found.tree_paths.above.tolist(), found.tree_paths.keys.tolist(), strict=True))
 
 
-def _starts(ends: Ints) -> Ints:
-    return np.concatenate((np.zeros(1, np.int64), ends[:-1])) if len(ends) else ends
+def _spans(sequences: Sequence[Sized]) -> tuple[Ints, Ints]:
+    """Return where each sequence starts and ends, one after another."""
+    sizes = np.array([len(one) for one in sequences], np.int64)
+    return np.cumsum(sizes) - sizes, np.cumsum(sizes)

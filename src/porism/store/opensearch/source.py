@@ -13,6 +13,7 @@ from porism.store.embedded.formulas.store import EmbeddedFormulas
 from porism.store.embedded.manifest import RANKING, SEARCH, Manifest, read_manifest
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.segments.writer import open_collection_of
+from porism.store.protocols import IndexOptions
 
 
 class Source(NamedTuple):
@@ -32,7 +33,7 @@ class Source(NamedTuple):
         if len(manifest.segments) > 1 or manifest.segments[0].deletions or manifest.segments[0].name != ".":
             links, vectors = (bool(manifest.options.get(name, True)) for name in ("links", "vectors"))
             with open_collection_of(path, manifest) as collection:
-                build_index(collection, work / "index", links=links, vectors=vectors)
+                build_index(collection, work / "index", IndexOptions(links=links, vectors=vectors))
             path = work / "index"
             kept = {name: value for name, value in manifest.options.items() if name in (RANKING, "log", "log_sequence")}
             built = read_manifest(path, SEARCH)

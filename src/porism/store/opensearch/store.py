@@ -22,7 +22,7 @@ from porism.store.opensearch.restore import write_collection
 from porism.store.opensearch.snapshot import ClusterSnapshot
 from porism.store.opensearch.source import Source
 from porism.store.opensearch.writer import ClusterWriter
-from porism.store.protocols import StoreStatus
+from porism.store.protocols import IndexOptions, StoreStatus
 
 MOST_CHANGED = 0.5  # of the threads of a collection that commits may change before it is built anew
 RANKING_WAIT = 60.0  # seconds
@@ -122,6 +122,6 @@ def rebuild(store: ClusterStore, progress: Progress | None = None) -> None:
         manifest, folder = store.place.manifest(), Path(work)
         write_collection(store.snapshot().content, folder / "collection", progress)
         with Collection.open(folder / "collection", "none") as collection:
-            build_index(collection, folder / "index", links=manifest.links, vectors=manifest.vectors)
+            build_index(collection, folder / "index", IndexOptions(links=manifest.links, vectors=manifest.vectors))
         source = Source.open(folder / "index", folder / "single")
         Loader(store.place, source, progress or Silent(), name=manifest.name, before=manifest).load()

@@ -11,6 +11,7 @@ from porism.store.embedded.manifest import SEARCH, read_manifest, save_manifest
 from porism.store.embedded.store import EmbeddedStore
 from porism.store.opensearch.restore import write_collection
 from porism.store.opensearch.store import ClusterStore
+from porism.store.protocols import IndexOptions
 
 
 def copy_to_folder(address: str, folder: Path, progress: Progress | None = None) -> None:
@@ -21,7 +22,7 @@ def copy_to_folder(address: str, folder: Path, progress: Progress | None = None)
     place = folder.with_name(f"{folder.name}.collection")
     write_collection(snapshot.content, place, progress)
     with Collection.open(place, "none") as collection:
-        build_index(collection, folder, links=manifest.links, vectors=manifest.vectors, progress=progress)
+        build_index(collection, folder, IndexOptions(links=manifest.links, vectors=manifest.vectors), progress=progress)
     store = EmbeddedStore(folder)
     store.record_ranking(manifest.ranking)
     if manifest.log:

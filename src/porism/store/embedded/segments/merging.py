@@ -22,7 +22,7 @@ from porism.corpus.store.collection import Collection
 from porism.corpus.update.merge import merge_parts, write_generation
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
-from porism.store.embedded.build import SegmentOptions, write_segment
+from porism.store.embedded.build import write_segment
 from porism.store.embedded.encoding import encode_new_segment
 from porism.store.embedded.formulas.build import FormulaPart
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, read_manifest
@@ -37,6 +37,7 @@ from porism.store.embedded.segments.writer import (
     open_collection_of,
     write_later_segment,
 )
+from porism.store.protocols import IndexOptions
 
 Ints = npt.NDArray[np.int64]
 MOST_SEGMENTS = 8  # of an index; more of them are merged
@@ -123,7 +124,7 @@ def _write(index: Path, work: Path, snapshot: _Snapshot, collection: Collection,
     options = snapshot.manifest.options
     if whole:
         with Collection.open(merged) as opened:
-            write_segment(opened, work, SegmentOptions(bool(options["links"]), bool(options["vectors"])), progress)
+            write_segment(opened, work, IndexOptions(bool(options["links"]), bool(options["vectors"])), progress)
             encode_new_segment(index, snapshot.manifest, opened, list(opened.question_ids()), work)
         return
     own = snapshot.segments[snapshot.start :]
