@@ -64,9 +64,7 @@ def _is_alive(process: int) -> bool:
 
 MOST_BULK_REQUESTS = 2  # with many changes each, that a process reads and checks at the same time
 READ_ONLY = BadRequest(
-    "this server takes no changes",
-    fix="the operator starts it with: porism serve INDEX --writable",
-    status=405,
+    "this server takes no changes", fix="the operator starts it with: porism serve INDEX --writable", status=405
 )
 
 

@@ -227,12 +227,7 @@ async def why(request: Request) -> Response:
 
 def routes() -> list[Route]:
     """Return the routes of all pages."""
-    return [
-        Route("/", home),
-        Route("/search", search),
-        Route("/why", why),
-        Route("/ask/stream", answer_stream),
-    ]
+    return [Route("/", home), Route("/search", search), Route("/why", why), Route("/ask/stream", answer_stream)]
 
 
 MEDIA_TYPE = "text/event-stream"

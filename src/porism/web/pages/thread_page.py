@@ -43,13 +43,7 @@ from porism.web.site.settings import Licence
 
 # The address of a picture in a stored text.
 OWN_PICTURE = re.compile(r"images/([0-9a-f]{64}\.(?:png|jpg|gif|webp|svg))\Z")
-TYPES = {
-    "png": "image/png",
-    "jpg": "image/jpeg",
-    "gif": "image/gif",
-    "webp": "image/webp",
-    "svg": "image/svg+xml",
-}
+TYPES = {"png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "svg": "image/svg+xml"}
 
 
 def own_picture(alt: str, address: str, other: Callable[[str, str], str]) -> str:

@@ -90,11 +90,7 @@ def create_app(
     ]
     if cors:
         middleware.append(Middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET"]))
-    handlers = {
-        BadRequest: answer_error,
-        PorismError: answer_error,
-        HTTPException: answer_error,
-    }
+    handlers = {BadRequest: answer_error, PorismError: answer_error, HTTPException: answer_error}
     app = Starlette(routes=_routes(bool(experiment)), middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.integrity = engine, site.limits.seconds, integrity
     app.state.writing = writing
