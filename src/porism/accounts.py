@@ -45,8 +45,7 @@ def hash_password(password: str) -> str:
 
 
 def password_matches(password: str, stored: str | None) -> bool:
-    """Return whether a password fits a stored hash. A wrong password takes as long as the right one, and so does an
-    unknown name (None)."""
+    """Return whether a password fits a stored hash. A wrong one takes as long as the right one, and so does no hash."""
     zeros = base64.b64encode(b"0" * 64).decode()
     _, n, r, p, salt, digest = (stored or "$".join(["scrypt", *map(str, COST), zeros, zeros])).split("$")
     computed = _scrypt(password, base64.b64decode(salt), int(n), int(r), int(p))
@@ -115,8 +114,7 @@ class LoginAttempts:
         self._found: OrderedDict[str, tuple[int, float]] = OrderedDict()
 
     def record(self, name: str) -> None:
-        """Count an attempt before its password is checked, or raise an error that says how long to wait. Refused ones
-        do not count."""
+        """Count an attempt before its password is checked; refuse one that comes too early, and do not count it."""
         with self._lock:
             now = self._clock()
             attempts, last = self._found.pop(name, (0, 0.0))
@@ -168,8 +166,7 @@ class PrivateFile(Generic[T]):
         raise NotImplementedError
 
     def current(self) -> T:
-        """Return what the file has now. One that cannot be read, or that others can read, is an error: nobody gets
-        in."""
+        """Return what the file has now. One that is wrong, or that others can read, is an error: nobody gets in."""
         remedy = self.remedy.format(self.path)
         try:
             state = self.path.stat()
@@ -211,8 +208,7 @@ class Users:
     generations: Mapping[str, int] = field(default_factory=dict)
 
     def generation(self, name: str) -> int:
-        """Return the number that the sessions of a user carry. Logging out raises it, which ends them all, copied ones
-        included."""
+        """Return the number that a user's sessions carry. Logging out raises it, which ends all, copied ones too."""
         return self.generations.get(name, 0)
 
 
@@ -268,8 +264,7 @@ def new_session(users: Users, name: str, now: float) -> str:
 
 
 def session_user(users: Users, cookie: str, now: float) -> str:
-    """Return the name in a session cookie, or "" if it is forged, too old, or its user has another password or has
-    logged out."""
+    """Return the name in a cookie; "" if it is forged, too old, or its user logged out or has a new password."""
     expires, _, rest = cookie.partition(".")
     name, _, signature = rest.rpartition(".")
     if name not in users.hashes or not (expires.isascii() and expires.isdigit()) or len(expires) > 12:
@@ -293,8 +288,7 @@ class NamePassword(NamedTuple):
 
 
 class PasswordChecker:
-    """Checks names and passwords. What was right once is remembered, so that not every request of a program costs a
-    scrypt hash."""
+    """Checks names and passwords. It remembers what was right, so that not every request of a program costs scrypt."""
 
     def __init__(self, file: UserFile) -> None:
         self._file, self._attempts, self._lock = file, LoginAttempts(), threading.Lock()
@@ -303,8 +297,7 @@ class PasswordChecker:
         self._right: OrderedDict[bytes, str] = OrderedDict()
 
     def remembers(self, given: NamePassword) -> bool:
-        """Return whether name and password were right before and still are. This takes no time, whatever others
-        guess."""
+        """Return whether name and password were right before and still are. It takes no time, whoever else guesses."""
         stored, mark = self._file.current().hashes.get(given.name), self._mark(given)
         with self._lock:
             return stored is not None and self._right.get(mark) == stored

@@ -158,8 +158,7 @@ def raise_first(damages: Iterable[Damage]) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Verification:
-    """What `porism store verify` found: the number of files (of a journal: rows) and bytes that were read, what is
-    damaged, and remarks."""
+    """What `porism store verify` found: how many files (of a journal: rows) and bytes it read, damages, and remarks."""
 
     path: str
     kind: str
@@ -202,8 +201,7 @@ class FileWatch:
         self._damages: dict[StoredFile, Damage] = {}
 
     def restart(self) -> None:
-        """Watch the files of the newest commit. What is known of those that an earlier one had stays; the others are as
-        they should be now."""
+        """Watch the files of the newest commit; those that an earlier one had keep their state."""
         files = tuple(self._files())
         self._states = {file: self._states.get(file) or _state(file) for file in files}
         self._damages = {file: damage for file, damage in self._damages.items() if file in self._states}

@@ -88,7 +88,7 @@ def test_an_engine_that_is_served_no_more_is_freed_without_the_garbage_collector
 def test_a_file_that_is_truncated_or_written_is_served_no_more(index: Path) -> None:
     check = IntegrityCheck()
     with TestClient(create_app(porism.open(index), hosts=["testserver"], check=check)) as client:
-        watch = FileWatch(open_store(index))
+        watch = FileWatch(open_store(index).files)
         watch.restart()
         file = index / "posts" / "threads.npy"
         content = file.read_bytes()
@@ -119,7 +119,7 @@ def test_a_file_that_is_truncated_or_written_is_served_no_more(index: Path) -> N
 
 def test_damage_stays_known_when_a_newer_commit_is_served(index: Path) -> None:
     """A commit beside a damaged file does not make the file well."""
-    watch = FileWatch(open_store(index))
+    watch = FileWatch(open_store(index).files)
     watch.restart()
     file = index / "posts" / "threads.npy"
     content = file.read_bytes()

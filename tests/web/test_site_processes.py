@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 from server_processes import Server, running
 
+from porism import accounts
 from porism.accounts import UserFile
-from porism.lab.judging import people
 from porism.web.site.access import COOKIE
 
 PASSWORD = "correct horse"
@@ -25,7 +25,7 @@ PASSWORD = "correct horse"
 
 @pytest.fixture(autouse=True)
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(people, "COST", (16, 8, 1))
+    monkeypatch.setattr(accounts, "COST", (16, 8, 1))
 
 
 def answer_of(server: Server, path: str, **headers: str) -> int:

@@ -49,7 +49,7 @@ def test_highlights_are_compiled_before_the_first_request(demo: Path) -> None:
         "from porism.search.formulas import alignment\n"
         "from porism.web.server.run import open_files\n"
         f"open_files(Engine.open({str(demo / 'index')!r}))\n"
-        "print(type(trace.trace_back).__module__)"
+        "print(type(alignment.trace_back).__module__)"
     )
     printed = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert printed.startswith("numba"), "the first reader with a formula would wait for the compiler"

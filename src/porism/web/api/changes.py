@@ -1,5 +1,4 @@
-"""The calls that change an index: put and delete a post, many changes at once, merge, and the state of the change
-log."""
+"""The calls that change an index: put and delete a post, many changes at once, merge, state of the change log."""
 
 from __future__ import annotations
 
@@ -38,8 +37,7 @@ RETRY_SECONDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """A change that is stored on disk: its number in the change log, how many changes it has, and whether every search
-    has them now."""
+    """A change on disk: its number in the change log, how many changes it has, and whether every search has them."""
 
     sequence: int
     changes: int
@@ -230,8 +228,7 @@ WAIT = Parameter("wait", "seconds to wait until every search finds the change", 
 
 @dataclass(frozen=True, slots=True)
 class WriteCall:
-    """A call that changes an index: its method, path and view, the scopes that its token needs, its result, parameters
-    and body."""
+    """A call that changes an index: method, path, view, result, the scopes its token needs, parameters and body."""
 
     method: str
     path: str

@@ -24,8 +24,7 @@ Key = tuple[str, tuple[tuple[str, Any], ...]]
 
 
 class ResponseCache:
-    """Results by view and parameters, least recently used out first. Only the event loop uses it, so it needs no
-    lock."""
+    """Results by view and parameters, least recently used out first. Only the event loop uses it: it needs no lock."""
 
     def __init__(self, size: int = CACHE_SIZE, counts: CacheCounts | None = None) -> None:
         self._size = size

@@ -1,5 +1,4 @@
-"""The views: functions from an engine and checked parameters to records. The API sends these as JSON; the pages show
-them."""
+"""The views: functions from an engine and checked parameters to records, which the API sends and the pages show."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""What a serving process needs to take changes: the change log, the tokens, and the positions that all processes
-serve."""
+"""What a process needs to take changes: the change log, the tokens, and what all processes serve."""
 
 from __future__ import annotations
 
@@ -78,8 +77,7 @@ class WriteSettings:
 
     @classmethod
     def of(cls, index: str | Path, tokens: str | Path = "", state: str | Path | None = None) -> WriteSettings:
-        """Return the settings of an index; without a file of tokens, that of its state is used. Wrong files are errors
-        here."""
+        """Return the settings of an index; its state has the default file of tokens. Wrong files are errors here."""
         places = State.of(index, state)
         found = cls(places, Path(tokens) if tokens else places.tokens, ServedPositions())
         TokenFile(found.tokens).tokens()
@@ -101,8 +99,7 @@ class WriteAccess:
 
     @contextmanager
     def bulk(self) -> Iterator[None]:
-        """Take a place for a request with many changes, whose body may be large; without one, answer 429 before it is
-        read."""
+        """Take a place for a request with many changes; without one, answer 429 before its large body is read."""
         if self._bulk >= MOST_BULK_REQUESTS:
             raise busy()
         self._bulk += 1

@@ -102,8 +102,7 @@ ROUTES = [
 
 
 def create_app(context: AppContext, hosts: Sequence[str] = LOOPBACK) -> Starlette:
-    """Create the application. `hosts` are the names under which the server answers, so that a foreign page cannot reach
-    it under its own name."""
+    """Create the application. It answers under the names in `hosts` only, so that no foreign page can reach it."""
     around = Middleware(
         RequestMiddleware,
         max_body=FORM_LIMIT,

@@ -1,5 +1,4 @@
-"""Requests of the assessment server: what they share, session, role and CSRF checks before a handler runs, and the
-server's limits."""
+"""Requests of the assessment server: what they share, limits, and checks of session, role and CSRF token."""
 
 from __future__ import annotations
 

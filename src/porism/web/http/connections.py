@@ -61,8 +61,7 @@ class ConnectionLimits(NamedTuple):
 
 
 def allow_files() -> None:
-    """Let this process and its children open as many files as the system allows: each mapped file of an index takes
-    one, each connection, too."""
+    """Let this process and its children open as many files as the system allows: mapped files and connections."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = MOST_FILES if hard == resource.RLIM_INFINITY else min(hard, MOST_FILES)
     if soft != resource.RLIM_INFINITY and soft < wanted:

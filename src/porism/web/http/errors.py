@@ -35,8 +35,7 @@ AWAY = PorismError(
 
 
 class BadRequest(Exception):
-    """A request that cannot be answered, with what to change. `retry_after` says in how many seconds it may be
-    answered."""
+    """A request that cannot be answered, with what to change; it may be repeated after `retry_after` seconds."""
 
     def __init__(
         self, message: str, *, where: str = "", fix: str = "", status: int = 422, retry_after: int | None = None

@@ -19,8 +19,7 @@ LOG = logging.getLogger("porism.web")
 
 
 def printable(text: str) -> str:
-    """Return text on one line: control characters and line separators are escaped, so that no request can forge a line
-    of the log."""
+    """Return text on one line, with control characters escaped, so that no request can forge a line of the log."""
     return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
 
 
@@ -37,8 +36,7 @@ class TextFormatter(logging.Formatter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object on a line for each record: time, level, process, message, request id, and the fields of the
-    record."""
+    """One JSON object on a line for each record: time, level, process, message, request id, fields of the record."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line of a record."""

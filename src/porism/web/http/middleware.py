@@ -69,8 +69,7 @@ def headers_fit(headers: HeaderPairs) -> bool:
 
 
 def announced_length(header: str | None) -> int:
-    """Return the number of bytes that Content-Length announces, 0 without one. What is no length is longer than any
-    limit."""
+    """Return the number of bytes that Content-Length announces, 0 without one. What is no length exceeds any limit."""
     if header is None:
         return 0
     return int(header) if _LENGTH.fullmatch(header) else sys.maxsize

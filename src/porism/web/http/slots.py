@@ -49,8 +49,7 @@ class Turn:
     """
 
     def __init__(self, end: float, others: Callable[[], Iterable[Turn]], places: threading.Semaphore) -> None:
-        """`places` are those of short computations. This one takes a place, if one is free soon, until it is long or
-        ends."""
+        """Take one of `places`, those of short computations, if one is free soon, until this one is long or ends."""
         self.end = end
         self._places = places
         self._has_place = places.acquire(timeout=PLACE_SECONDS)
@@ -81,8 +80,7 @@ class Turn:
 
 
 class QuerySlots:
-    """Runs computations in threads. A slot stays taken until its computation has ended, also when nobody waits for it
-    any more."""
+    """Runs computations in threads. A slot is free when its computation has ended, also if nobody waits any more."""
 
     def __init__(self, running: int = RUNNING, waiting: int = WAITING) -> None:
         self._executor = ThreadPoolExecutor(running, "query")

@@ -52,8 +52,7 @@ def usage_of(pid: int) -> ProcessUsage | None:
 
 
 def queued_seconds(pid: int) -> float:
-    """Return how long the threads of a process have waited for a processor, all together; 0 where the system does not
-    say."""
+    """Return how long all threads of a process have waited for a processor; 0 where the system does not say."""
     try:
         files = [Path(entry.path, "schedstat") for entry in os.scandir(f"/proc/{pid}/task")]
         return sum(int(file.read_text("ascii").split()[1]) for file in files) / 1e9
@@ -102,8 +101,7 @@ class Pulse:
         return ""
 
     def _is_starved(self, limits: SilenceLimits) -> bool:
-        """Return whether the process spent most of its silence waiting for a processor. After a long time that does not
-        count any more."""
+        """Return whether the process mostly waited for a processor. After a long silence that is no excuse."""
         if self._patience is None or self.silent > limits.frozen * STARVED_FACTOR:
             return False
         silent, queued = self._patience
@@ -126,8 +124,7 @@ _PR_SET_PDEATHSIG = 1
 
 
 class Beats:
-    """A worker's end of the pipe to the supervisor. `worker` is its number; one that replaces another has the same
-    number."""
+    """A worker's end of the pipe to the supervisor. A worker has the number of the one that it replaces."""
 
     def __init__(self, file: int, worker: int = 0) -> None:
         self._file, self.worker = file, worker
@@ -164,8 +161,7 @@ Work = Callable[[Beats], None]
 
 
 class Job(NamedTuple):
-    """Work of one process beside those that serve: its name, and how long it may be silent. It is restarted when it
-    ends."""
+    """Work of one process beside those that serve: its name, and how long it may be silent. It is always restarted."""
 
     name: str
     work: Work
@@ -336,8 +332,7 @@ class Supervisor:
         LOG.warning("%s %s ended (%s) and is replaced in %g s", place.name, worker.process.pid, reason, delay)
 
     def _stop(self, signals: int) -> None:
-        """Stop all workers: ask them, wait for their requests to finish, then kill the rest. A second signal kills at
-        once."""
+        """Ask all workers to stop, wait for their requests, then kill the rest. A second signal kills at once."""
         self.on_stop()
         workers = [place.worker for place in self._places if place.worker is not None]
         for worker in workers:

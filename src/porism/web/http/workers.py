@@ -1,5 +1,4 @@
-"""Serve an application from several processes under a supervisor: the listening socket, the server of a worker, and
-starting them all."""
+"""Serve an application from several processes under a supervisor: the socket, the server of a worker, the start."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ WIDTH = 4  # bytes of a number
 
 
 class ConnectionCounts:
-    """The number of connections of each process, in memory that all of them share. Create it before the processes
-    start."""
+    """How many connections each process has, in memory that all share. Create it before the processes start."""
 
     def __init__(self, processes: int) -> None:
         self._numbers = memoryview(mmap.mmap(-1, WIDTH * max(processes, 1))).cast("I")
@@ -43,8 +41,7 @@ class ConnectionCounts:
 
 
 class Acceptor:
-    """Accept the connections of one process, one at a time; leave each for a moment to the others if they have
-    fewer."""
+    """Accepts the connections of one process, one at a time; leaves each for a moment to processes with fewer."""
 
     def __init__(
         self, listener: socket.socket, make_protocol: Callable[[], Any], counts: ConnectionCounts, worker: int
@@ -120,8 +117,7 @@ class Service(NamedTuple):
 
 
 class ServerSettings(NamedTuple):
-    """How processes serve. With `trust_proxy`, the address of a client is the one that a proxy on this machine
-    reports."""
+    """How processes serve. With `trust_proxy`, a proxy on this machine reports the address of a client."""
 
     processes: int = 1
     connections: ConnectionLimits = ConnectionLimits()
@@ -197,8 +193,7 @@ class WorkerServer(uvicorn.Server):
         self._service.on_stop()
 
     async def on_tick(self, counter: int) -> bool:
-        """Give a sign of life, and look after the connections. No thread does so: while this loop stands still, nothing
-        is answered."""
+        """Give a sign of life, and look after connections. No thread does so: if this loop hangs, nothing answers."""
         if self._service.is_well():
             self._beats.beat()
         for acceptor in self._acceptors:

@@ -41,8 +41,7 @@ class Attribution:
         return pattern.format(id=post.id - self.shift, kind=post.kind, letter=post.kind[0])
 
     def licence(self, post: Post) -> Licence | None:
-        """Return the licence that the owner named, or that of a post of Stack Exchange by its date; without a date, any
-        version."""
+        """Return the owner's licence, or that of a post of Stack Exchange by its date; without a date, any version."""
         if self.own_licence:
             return self.own_licence
         if not STACK_EXCHANGE.match(self.site):
@@ -97,8 +96,7 @@ _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def escape_bibtex(text: str) -> str:
-    """Return text on one line, with the special characters of LaTeX escaped, and without braces that BibTeX would
-    count."""
+    """Return text on one line, with LaTeX's special characters escaped, and without braces that BibTeX would count."""
     line = "".join(sign if sign.isprintable() else " " for sign in text)
     return _SPECIAL.sub(lambda found: _ESCAPES.get(found[0], "\\" + found[0]), line)
 

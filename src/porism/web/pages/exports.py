@@ -1,5 +1,4 @@
-"""Results in other forms: an Atom feed of a query, hits as BibTeX, CSV or JSON, and the description of the site as a
-search engine of browsers."""
+"""Results in other forms: an Atom feed, hits as BibTeX, CSV or JSON, and the site as a search engine of browsers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""Pages of figures: statistics of the collection, and the leaderboard of the runs of an experiment among the published
-ones."""
+"""Pages of figures: statistics of the collection, and a leaderboard of an experiment among the published runs."""
 
 from __future__ import annotations
 

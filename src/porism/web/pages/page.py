@@ -57,8 +57,7 @@ def _quoted(text: str, safe: str, encoding: str | None, errors: str | None) -> s
 
 
 def encoded(values: Mapping[str, Any]) -> str:
-    """Return parameters as the query of an address. A page has fifty addresses with the same query, which is quoted
-    once."""
+    """Return parameters as the query of an address. A page has fifty with the same query, which is quoted once."""
     return urlencode(values, errors="replace", quote_via=_quoted)
 
 
@@ -83,14 +82,12 @@ class SearchState:
         return f"{self.path}?{encoded(query)}"
 
     def thread_link(self, thread_id: int, post_id: int) -> str:
-        """Return the address of a post on the page of its thread, which highlights the query and leads back to the
-        results."""
+        """Return the address of a post on the page of its thread, which highlights the query and leads back."""
         query = {name: value for name in ("q", "tab") if (value := self.values.get(name)) and value != TAB.default}
         return f"/threads/{thread_id}{'?' + encoded(query) if query else ''}#post-{post_id}"
 
     def hit_link(self, thread_id: int, post_id: int, position: int) -> str:
-        """Return the address of a hit on the page of its thread; where clicks are counted, one that counts and leads
-        there."""
+        """Return the address of a hit on the page of its thread; where clicks are counted, one that counts it first."""
         if not self.counts_clicks:
             return self.thread_link(thread_id, post_id)
         hit = {"thread": thread_id, "post": post_id, "position": position}

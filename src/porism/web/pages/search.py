@@ -124,8 +124,7 @@ async def home(request: Request) -> Response:
 
 
 def search_values(request: Request, *more: Parameter) -> dict[str, Any]:
-    """Return the parameters of a search. A tab that the site does not show becomes its first one; without an order, the
-    site's is used."""
+    """Return the parameters of a search; for a tab or an order that is missing, those of the site."""
     values = parse_parameters((*SEARCH, *more), request.query_params)
     pages: Pages = request.app.state.site.pages
     if not request.query_params.get("sort"):
@@ -165,8 +164,7 @@ async def search(request: Request) -> Response:
 
 
 def _search_event(values: Mapping[str, Any], found: Any) -> Search:
-    """Return what analytics record of a page of results. Positions count only where hits are in the order of
-    relevance."""
+    """Return what analytics record of a page of results. Positions count only in the order of relevance."""
     offset, tab = values["offset"], values["tab"]
     hits: tuple[ShownHit, ...] = ()
     if tab in POST_TABS and values["sort"] == "relevance":

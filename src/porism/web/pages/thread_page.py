@@ -1,5 +1,4 @@
-"""The page of a thread: a question with its answers, comments, authors and related questions, as HTML, and pictures of
-the collection."""
+"""The page of a thread: a question with its answers, comments, authors and related questions, and pictures."""
 
 from __future__ import annotations
 
@@ -71,8 +70,7 @@ _OPENING, _CLOSING = frozenset(("a", "code")), frozenset(("</a>", "</code>"))
 
 
 def with_comment_marks(text: Text) -> Text:
-    """Return the text of a comment with its addresses, emphasis and tags as mark-up. Links and code stay as they
-    are."""
+    """Return the text of a comment with addresses, emphasis and tags as mark-up. Links and code stay as they are."""
     if not _MARK.search(text.stored):
         return text
     out: list[Segment] = []

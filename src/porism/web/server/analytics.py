@@ -42,8 +42,7 @@ class _Waiting(NamedTuple):
 
 
 class Recorder:
-    """Writes the events of one process to a file of analytics. A file that cannot be written costs events, never a
-    request."""
+    """Writes the events of one process to a file of analytics. If that fails, events are lost, never a request."""
 
     def __init__(self, path: Path, minimum_count: int) -> None:
         self.path, self.minimum_count = path, minimum_count

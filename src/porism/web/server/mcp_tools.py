@@ -1,5 +1,4 @@
-"""The engine for assistants: a server of the Model Context Protocol with the tools search, formulas, thread and
-explain."""
+"""The engine for assistants: a Model Context Protocol server with the tools search, formulas, thread and explain."""
 
 from __future__ import annotations
 

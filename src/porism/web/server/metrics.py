@@ -71,8 +71,7 @@ class SharedCounters:
 
 
 class RouteTimes(NamedTuple):
-    """The requests of a route: how many took at most each time of BUCKETS, all of them, the sum of their seconds, and
-    their statuses."""
+    """The requests of a route: how many took at most each time of BUCKETS, their number, seconds and statuses."""
 
     buckets: tuple[int, ...]
     requests: int

@@ -1,5 +1,4 @@
-"""Observe a running application: count and time its requests, log slow queries, keep the numbers of this process
-current."""
+"""Observe a running application: count and time requests, log slow queries, keep this process's numbers current."""
 
 from __future__ import annotations
 
@@ -119,8 +118,7 @@ class Observer:
             counters.set("index_commit_time", status.committed if status else 0.0)
 
     def note_slow_query(self, scope: Scope, route: str, status: int, seconds: float) -> None:
-        """Log a query that took long: how long, on which route, and its length; its text only if the operator wants
-        it."""
+        """Log a query that took long: how long, its route and length; its text only if the operator wants it."""
         if self.settings.slow_ms is None or seconds * 1000 < self.settings.slow_ms:
             return
         query = parse_qs(scope["query_string"].decode("latin-1")).get("q", [""])[0]

@@ -1,5 +1,4 @@
-"""Run the search server: bind the address, open the index in several processes, print the address, and serve until
-interrupted."""
+"""Run the search server: bind the address, open the index in several processes, print the address, serve."""
 
 from __future__ import annotations
 
@@ -111,8 +110,7 @@ def make_app(engine: Engine, settings: Settings, verification: SharedVerificatio
 
 
 def collect_rarely() -> None:
-    """Exclude what is open from garbage collection, and collect more rarely. A full collection stopped a worker for 0.1
-    s."""
+    """Collect garbage rarely, and nothing of what is open now: a full collection stopped a worker for 0.1 s."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
@@ -172,8 +170,7 @@ def write_jobs(writing: WriteSettings | None) -> tuple[Job, ...]:
 
 
 def operator_listener(operations: Operations, site_port: int) -> socket.socket:
-    """Return the socket for the pages of the operator: on this machine only, at the chosen port or the one after that
-    of the site."""
+    """Return the socket for the operator's pages, on this machine only: the chosen or the next port."""
     port = operations.port if operations.port is not None else site_port and site_port + 1
     try:
         return bind(OPERATOR_HOST, port)

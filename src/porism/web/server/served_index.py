@@ -133,8 +133,7 @@ class DamageGate:
 
 
 async def ready(request: Request) -> JSONResponse:
-    """Report whether the server should get requests: 503 if its index is damaged, with the names of the damaged files,
-    or if the store does not answer."""
+    """Report whether the server should get requests: 503 if its index is damaged or its store does not answer."""
     check: IntegrityCheck = request.app.state.integrity
     damaged = [{"part": Path(one.part).name, "fact": one.fact} for one in check.damages]
     is_ready = not damaged and not check.is_away

@@ -1,5 +1,4 @@
-"""The two processes beside a server that takes changes: one applies the change log, one merges segments. The supervisor
-restarts both."""
+"""The two processes beside a server that takes changes: one applies the change log, one merges segments."""
 
 from __future__ import annotations
 
@@ -111,8 +110,7 @@ def run_merger(beats: Beats, state: State) -> None:
 
 
 class _Watch:
-    """Looks at the files of an index before they are read: what damage says must not be committed with a checksum of
-    its own."""
+    """Looks at the files of an index before they are read: damage must not be committed with a new checksum."""
 
     def __init__(self, store: Store) -> None:
         self._store, self._files, self._generation = store, FileWatch(store.files), -1
@@ -141,8 +139,7 @@ def _beat(beats: Beats, title: str) -> None:
 
 
 def _repeat(step: Callable[[], float], problem: str) -> None:
-    """Call a step for ever; it returns the seconds until the next one. After an error of disk or memory it is tried
-    again, more and more rarely."""
+    """Call a step for ever; it returns the seconds until the next. After errors it is tried more and more rarely."""
     delay = FIRST_DELAY
     while True:
         try:

@@ -97,8 +97,7 @@ class AccessGate:
         await response(scope, receive, _private(send))
 
     def _known(self, request: Request) -> Reader | None:
-        """Return who sends a request, if that costs no check of a password: readers who are in wait for nobody who
-        guesses."""
+        """Return who sends a request, if that costs no check of a password: known readers never wait for guesses."""
         if self._header and self._is_proxy(request):
             name = request.headers.get(self._header, "").strip()
             if name:
@@ -128,8 +127,7 @@ class AccessGate:
         return any(address in network for network in self._networks)
 
     def _refusal(self, request: Request) -> Response:
-        """Send browsers to the login page; programs get 401 with the challenge of HTTP Basic, or 403 where a proxy
-        decides."""
+        """Send browsers to the login page; programs get HTTP Basic's challenge (401), or 403 where a proxy decides."""
         if self._users is None:
             return _error(request, 403, "this site is private", "open it through its own address, where you log in")
         shows_pages = "text/html" in request.headers.get("accept", "") and not request.url.path.startswith("/v1/")
@@ -194,8 +192,7 @@ class AccessGate:
 
 
 def _has_token(scope: Scope) -> bool:
-    """Return whether a request changes posts, or asks for the state of changes, by a token, which its endpoint
-    checks."""
+    """Return whether a request changes posts or asks for the change log with a token, which its endpoint checks."""
     authorization = dict(scope["headers"]).get(b"authorization", b"")
     return bool(
         (scope["method"] not in ("GET", "HEAD", "OPTIONS") or scope["path"] == "/v1/log")

@@ -1,5 +1,4 @@
-"""Where a backup is written: a folder, or one tar file. Both compute checksums while they copy, and can be read
-again."""
+"""Where a backup is written: a folder or one tar file. Both compute checksums and can be read again."""
 
 from __future__ import annotations
 
@@ -227,8 +226,7 @@ def _header(block: bytes) -> _Header:
 
 
 def _extended(header: _Header, tar: IO[bytes], name: str, size: int) -> tuple[str, int]:
-    """Read a header that extends the next one; return the name and the size that it says, or those that were said
-    before."""
+    """Read a header that extends the next one; return the name and size that it says, or those said before."""
     if header.size > LONGEST_EXTENSION:
         raise BadTar("a header is too long")
     content = tar.read(header.size)
@@ -244,8 +242,7 @@ def _extended(header: _Header, tar: IO[bytes], name: str, size: int) -> tuple[st
 
 
 def _records(content: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the records `LENGTH KEY=VALUE` of an extended header of POSIX; the length is that of the whole record with
-    its line end."""
+    """Yield the records `LENGTH KEY=VALUE` of an extended POSIX header; the length counts the whole record."""
     at = 0
     while content[at : at + 1].strip(b"\0"):
         digits, _, _ = content[at : at + 20].partition(b" ")

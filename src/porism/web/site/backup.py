@@ -162,8 +162,7 @@ def _collection_folders(index: Path) -> list[Path]:
 
 
 def _common_folder(index: Path) -> Path:
-    """Return the nearest folder that holds the index and its collection, so that their relative places stay the
-    same."""
+    """Return the nearest folder that holds the index and its collection: their relative places stay the same."""
     return Path(os.path.commonpath([index.parent, *(folder.parent for folder in _collection_folders(index))]))
 
 
@@ -197,8 +196,7 @@ def _index_items(index: Path, root: Path) -> Iterator[Item]:
 
 
 def _beside(index: Path) -> Iterator[Path]:
-    """Yield files beside an index that belong to it: changes that wait, changes that could not be applied, tokens of
-    programs."""
+    """Yield files beside an index that belong to it: changes that wait or could not be applied, and tokens."""
     state = State(index)
     yield from (path for path in (state.log, state.rejected, state.tokens) if path.is_file())
 

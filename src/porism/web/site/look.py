@@ -1,5 +1,4 @@
-"""The look of a site: its colours as a stylesheet that stays readable, its title, the lines at its foot, and its
-logo."""
+"""The look of a site: its colours as a readable stylesheet, its title, the lines at its foot, and its logo."""
 
 from __future__ import annotations
 
@@ -147,8 +146,7 @@ def read_logo(path: str) -> Logo:
 
 @dataclass(frozen=True, slots=True)
 class SiteLook:
-    """What every page shows of the site. `stylesheet_address` changes with the colours, so that browsers may keep
-    it."""
+    """What every page shows of the site. `stylesheet_address` changes with the colours: browsers may keep it."""
 
     title: str
     heading: str
@@ -194,7 +192,6 @@ def routes() -> list[Route]:
 
 
 def public_root(request: Request) -> str:
-    """Return the address of the site, without a slash at its end: the one of the settings, else the one of the
-    request."""
+    """Return the address of the site without a slash at its end: the one of the settings, else of the request."""
     site: SiteSettings = request.app.state.site
     return site.site.base_url or str(request.base_url).rstrip("/")

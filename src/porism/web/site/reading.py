@@ -1,5 +1,4 @@
-"""Read the settings of a site: a TOML file, then `--set KEY=VALUE`, then options of the command line. All problems are
-reported, with their lines."""
+"""Read the settings of a site: a TOML file, `--set KEY=VALUE`, options. All problems are reported with their lines."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ CHECK = "porism serve --site FILE --check lists all problems"
 
 @dataclass(frozen=True, slots=True)
 class SettingProblem:
-    """Something wrong with a setting: the place (a line of the file, or an option), the fact, and what to write
-    instead."""
+    """Something wrong with a setting: the place (a line of the file, or an option), the fact, and the remedy."""
 
     where: str
     fact: str
@@ -200,8 +198,7 @@ def _from_assignment(text: str, problems: list[SettingProblem]) -> GivenSetting 
 
 
 def parse_value(made: Setting | None, text: str) -> object:
-    """Return the value of `--set` as TOML would have it: text needs no quotation marks, a list is separated by
-    commas."""
+    """Return the value of `--set` as TOML would have it: text without quotation marks, a list with commas."""
     if made is None or (made.kind.is_text and not made.kind.is_list):
         return text
     try:

@@ -25,8 +25,7 @@ _SURROGATE = re.compile("[\ud800-\udfff]")  # JSON can bring them, and no name o
 
 
 def restore(backup: Path, target: Path, progress: Progress | None = None) -> Path:
-    """Write the files of a backup into a new folder; return the place of the index. A damaged backup is an error and
-    leaves nothing."""
+    """Write the files of a backup into a new folder; return the place of the index. Damage leaves nothing behind."""
     with atomic_directory(target) as folder:
         made = read_list(backup)
         _check_space(folder, made, backup)
@@ -111,8 +110,7 @@ def _opened(backup: Path) -> Iterator[IO[bytes]]:
 
 
 def _check_names(files: Iterable[str], index: str, backup: Path) -> None:
-    """Refuse names that lead out of the target, or into a file. Sorted by their parts, a file comes right before what
-    is inside it."""
+    """Refuse names that lead out of the target, or into a file, which is sorted right before what is inside it."""
     names = sorted(name.split("/") for name in files)
     inside = ("/".join(name) for one, name in pairwise(names) if name[: len(one)] == one)
     around = (index for name in files if index.startswith(f"{name}/"))

@@ -1,5 +1,4 @@
-"""The values that settings may have: each kind reads a value of TOML, or reports what is wrong with it and what to
-write instead."""
+"""The values that settings may have: each kind reads a value of TOML, or reports what is wrong and what to write."""
 
 from __future__ import annotations
 
@@ -106,8 +105,7 @@ class BadValue(Exception):
 
 @dataclass(frozen=True, slots=True)
 class SettingKind:
-    """A kind of values. `read` checks a value; relative paths start at the folder it gets. `is_text` and `is_list` say
-    how `--set` reads it."""
+    """A kind of values. `read` checks a value; relative paths start at its folder. `--set` looks at the other two."""
 
     name: str
     read: Callable[[object, Path], Any]
