@@ -5,7 +5,6 @@ import random
 import pytest
 
 from porism.lab.pooling.formulas import (
-    RankedFormulaRun,
     RunFormula,
     by_threads,
     by_votes,
@@ -13,7 +12,7 @@ from porism.lab.pooling.formulas import (
     visual_pool,
     votes,
 )
-from porism.lab.pooling.pool import FormulaInstance, ItemId, PoolOrigin
+from porism.lab.pooling.pool import FormulaInstance, ItemId, PoolOrigin, RankedRun
 
 
 def hit(formula: int, visual: int, post: int = 0, thread: int = 0) -> RunFormula:
@@ -21,19 +20,19 @@ def hit(formula: int, visual: int, post: int = 0, thread: int = 0) -> RunFormula
 
 
 def test_a_run_is_pooled_down_to_enough_distinct_formulas() -> None:
-    run = RankedFormulaRun("r", 2, {"B.1": [hit(1, 10), hit(2, 10), hit(3, 20), hit(4, 10), hit(5, 30)]})
+    run = RankedRun("r", 2, {"B.1": [hit(1, 10), hit(2, 10), hit(3, 20), hit(4, 10), hit(5, 30)]})
     assert visual_pool([run]) == [PoolOrigin("B.1", "10", "r", 1), PoolOrigin("B.1", "20", "r", 3)]
 
 
 def test_a_short_run_is_pooled_completely() -> None:
-    run = RankedFormulaRun("r", 25, {"B.1": [hit(1, 10)]})
+    run = RankedRun("r", 25, {"B.1": [hit(1, 10)]})
     assert visual_pool([run]) == [PoolOrigin("B.1", "10", "r", 1)]
 
 
 def test_votes_are_sums_of_reciprocal_ranks() -> None:
     runs = [
-        RankedFormulaRun("a", 1, {"B.1": [hit(1, 10), hit(2, 20)]}),
-        RankedFormulaRun("b", 1, {"B.1": [hit(2, 20), hit(1, 10)]}),
+        RankedRun("a", 1, {"B.1": [hit(1, 10), hit(2, 20)]}),
+        RankedRun("b", 1, {"B.1": [hit(2, 20), hit(1, 10)]}),
     ]
     assert votes(runs, "B.1") == {hit(1, 10): 1.5, hit(2, 20): 1.5}
     assert votes(runs, "B.1", prefix=True) == {hit(1, 10): 1.0, hit(2, 20): 1.0}
@@ -76,7 +75,7 @@ def test_2020_rule_3_takes_one_post_of_each_of_n_threads(threads: int) -> None:
 
 
 def test_instances_are_chosen_for_every_pooled_formula() -> None:
-    run = RankedFormulaRun("r", 9, {"B.1": [hit(1, 10), hit(2, 10), *(hit(n, 20) for n in range(3, 12))]})
+    run = RankedRun("r", 9, {"B.1": [hit(1, 10), hit(2, 10), *(hit(n, 20) for n in range(3, 12))]})
     chosen = choose_instances([run], [ItemId("B.1", "10"), ItemId("B.1", "20")], seed=4)
     assert chosen[ItemId("B.1", "10")] == (FormulaInstance(1, 1), FormulaInstance(2, 2))
     assert chosen[ItemId("B.1", "20")] == tuple(FormulaInstance(n, n) for n in range(3, 8))

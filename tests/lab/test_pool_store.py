@@ -93,12 +93,12 @@ def test_invalid_hits_are_dropped_and_a_baseline_can_be_pooled_deeply(case: LabC
     path.write_text("".join(f"A.1\t{post}\t{rank}\t{20 - rank}\tx\n" for rank, (post, _) in enumerate(rows, 1)))
     shallow = PoolOptions(1, depths={"primary": 3, "alternate": 2})
     run = read_pool_run(path, shallow, ["A.1", "A.2"], case.ids)
-    assert (run.status, run.depth) == ("alternate", 2)
-    assert {"question-post": 1, "unknown-post": 1, "duplicate": 1}.items() <= run.problems.items()
+    assert (run.entry.status, run.entry.depth) == ("alternate", 2)
+    assert {"question-post": 1, "unknown-post": 1, "duplicate": 1}.items() <= run.entry.problems.items()
     assert [origin.item for origin in build_pool([run], shallow, case.ids).origins] == ["11", "12"]
     deep = PoolOptions(1, depths={"primary": 3, "alternate": 2}, primary=(path.stem,))
     run = read_pool_run(path, deep, ["A.1", "A.2"], case.ids)
-    assert (run.status, run.depth) == ("primary", 3)
+    assert (run.entry.status, run.entry.depth) == ("primary", 3)
 
 
 def test_a_run_of_another_task_and_a_broken_run_are_refused(case: LabCase, tmp_path: Path) -> None:

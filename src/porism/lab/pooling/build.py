@@ -8,17 +8,16 @@ from collections.abc import Collection as Group
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from porism.corpus.post import Formula
 from porism.errors import PorismError
 from porism.evaluate.runs.check import check_run, clean_run
-from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.lookup import IdLookup
 from porism.evaluate.runs.problems import counts, reject
 from porism.evaluate.runs.run import Run
 from porism.files import atomic_directory, digest_file, open_text, report_unreadable
-from porism.lab.pooling.formulas import INSTANCES, RankedFormulaRun, RunFormula, choose_instances, visual_pool
+from porism.lab.pooling.formulas import INSTANCES, RunFormula, choose_instances, visual_pool
 from porism.lab.pooling.pool import (
     DEPTHS,
     FormulaInstance,
@@ -57,14 +56,21 @@ class PoolOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class PooledRun:
-    """A run that went into a pool, with the number of problems by kind that the check reported."""
+class RunEntry:
+    """A pooled run in the manifest, with the number of problems by kind that the check reported."""
 
-    run: Run
+    name: str
     status: str
     depth: int
     sha256: str
     problems: dict[str, int]
+
+
+class PooledRun(NamedTuple):
+    """A run that goes into a pool, and its entry."""
+
+    run: Run
+    entry: RunEntry
 
 
 def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], ids: IdLookup) -> PooledRun:
@@ -72,18 +78,15 @@ def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], ids: IdL
     checked = check_run(path, topics, ids)
     reject(checked.problems)
     run = clean_run(checked)
-    if (run.kind == "task2" or (checked.name is not None and checked.name.task.startswith("task2"))) != (
-        options.task == 2
-    ):
-        raise PorismError(
-            f"a run of {run.kind}, but the pool is for task {options.task}",
-            where=str(path),
-            fix="build a separate pool for each task",
-        )
-    name = parse_name(path.name)
+    name = checked.name
+    is_task2 = run.kind == "task2" or (name is not None and name.task.startswith("task2"))
+    if is_task2 != (options.task == 2):
+        fact = f"a run of {run.kind}, but the pool is for task {options.task}"
+        raise PorismError(fact, where=str(path), fix="build a separate pool for each task")
     is_primary = (name is not None and name.primary) or run.name in options.primary
     status = "primary" if is_primary else "alternate"
-    return PooledRun(run, status, options.depth(status), digest_file(path), counts(checked.problems))
+    entry = RunEntry(run.name, status, options.depth(status), digest_file(path), counts(checked.problems))
+    return PooledRun(run, entry)
 
 
 def build_pool(
@@ -98,16 +101,13 @@ def build_pool(
 def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, base: JudgmentPool) -> JudgmentPool:
     """Pool Tasks 1 and 3, which are judged together."""
     ranked = [
-        RankedRun(
-            pooled.run.name, pooled.depth, {topic: ranking.items for topic, ranking in pooled.run.rankings.items()}
-        )
-        for pooled in runs
-        if pooled.run.kind != "task3"
+        RankedRun(run.name, entry.depth, {topic: ranking.items for topic, ranking in run.rankings.items()})
+        for run, entry in runs
     ]
     submitted = [
-        SubmittedAnswer(pooled.run.name, topic, answer.text)
-        for pooled in runs
-        for topic, answer in pooled.run.answers.items()
+        SubmittedAnswer(run.name, topic, answer.text)
+        for run, _ in runs
+        for topic, answer in run.answers.items()
         if answer.text.strip()
     ]
     named = name_answers(submitted, base.answers)
@@ -117,15 +117,11 @@ def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, base: Judgment
 
 def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup, base: JudgmentPool) -> JudgmentPool:
     """Pool Task 2: visually distinct formulas and their instances."""
-    rankings = [ranking for pooled in runs for ranking in pooled.run.rankings.values()]
+    rankings = [ranking for run, _ in runs for ranking in run.rankings.values()]
     formulas = ids.formulas({int(item) for ranking in rankings for item in ranking.items})
     ranked = [
-        RankedFormulaRun(
-            pooled.run.name,
-            pooled.depth,
-            {topic: _hits(ranking.items, formulas) for topic, ranking in pooled.run.rankings.items()},
-        )
-        for pooled in runs
+        RankedRun(run.name, entry.depth, {topic: _hits(row.items, formulas) for topic, row in run.rankings.items()})
+        for run, entry in runs
     ]
     origins = visual_pool(ranked)
     items = sorted({ItemId(origin.topic, origin.item) for origin in origins})
@@ -142,17 +138,6 @@ def _hits(items: Iterable[str], formulas: Mapping[int, Formula]) -> list[RunForm
 
 FORMAT = 1
 MANIFEST = "pool.json"
-
-
-@dataclass(frozen=True, slots=True)
-class RunEntry:
-    """A pooled run in the manifest."""
-
-    name: str
-    status: str
-    depth: int
-    sha256: str
-    problems: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,17 +160,18 @@ def write_pool(
     pool: JudgmentPool, folder: Path, options: PoolOptions, runs: Sequence[PooledRun], earlier: Sequence[RunEntry] = ()
 ) -> None:
     """Write a pool; `earlier` are the run entries of the pool that it extends."""
-    new = [RunEntry(pooled.run.name, pooled.status, pooled.depth, pooled.sha256, pooled.problems) for pooled in runs]
     manifest = {
         "format": FORMAT,
         "kind": "pool",
         "options": asdict(options),
-        "runs": [asdict(entry) for entry in (*earlier, *new)],
+        "runs": [asdict(entry) for entry in (*earlier, *(entry for _, entry in runs))],
         "items": len(pool.items),
     }
     with atomic_directory(folder) as target:
         (target / MANIFEST).write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-        _write_table(target / "items.tsv", "\n", [(i.topic, i.item, i.round, _instances(i)) for i in pool.items])
+        shown = [" ".join(f"{formula}:{post}" for formula, post in item.instances) for item in pool.items]
+        items = [(item.topic, item.item, item.round, text) for item, text in zip(pool.items, shown, strict=True)]
+        _write_table(target / "items.tsv", "\n", items)
         _write_table(target / "origins.tsv", "\n", pool.origins)
         written = [(o.run, o.topic, o.item) for o in pool.origins if is_written_answer(o.item)]
         # As the lab publishes it: no header, CR LF.
@@ -197,10 +183,6 @@ def write_pool(
 def _write_table(path: Path, line_end: str, rows: Sequence[Sequence[object]]) -> None:
     with open(path, "w", encoding="utf-8", newline="") as out:
         csv.writer(out, delimiter="\t", lineterminator=line_end, quoting=csv.QUOTE_NONE, quotechar=None).writerows(rows)
-
-
-def _instances(item: PoolItem) -> str:
-    return " ".join(f"{instance.formula_id}:{instance.post_id}" for instance in item.instances)
 
 
 @report_unreadable("build the pool again")
@@ -219,9 +201,8 @@ def read_base(folder: Path, task: int, names: Iterable[str]) -> BasePool:
     """Read an earlier pool to extend; it must be of this task and must not hold the runs with these names."""
     manifest = read_manifest(folder)
     if manifest.task != task:
-        raise PorismError(
-            f"a pool of task {manifest.task}, not of task {task}", where=str(folder), fix=f"name a pool of task {task}"
-        )
+        fact = f"a pool of task {manifest.task}, not of task {task}"
+        raise PorismError(fact, where=str(folder), fix=f"name a pool of task {task}")
     if again := sorted({run.name for run in manifest.runs} & set(names)):
         raise PorismError(f"already holds the run {again[0]}", where=str(folder), fix="give only the new runs")
     return BasePool(read_pool(folder), manifest.runs)

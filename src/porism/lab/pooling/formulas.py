@@ -8,10 +8,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.lab.pooling.pool import FormulaInstance, ItemId, PoolOrigin
+from porism.lab.pooling.pool import FormulaInstance, ItemId, PoolOrigin, RankedRun
 from porism.lab.sampling import seeded_random
 
 INSTANCES = 5
@@ -26,16 +25,7 @@ class RunFormula(NamedTuple):
     visual_id: int
 
 
-@dataclass(frozen=True, slots=True)
-class RankedFormulaRun:
-    """What pooling reads of a Task 2 run: valid hits in rank order, and how many distinct formulas to pool."""
-
-    run: str
-    depth: int
-    topics: Mapping[str, Sequence[RunFormula]]
-
-
-def visual_pool(runs: Iterable[RankedFormulaRun]) -> list[PoolOrigin]:
+def visual_pool(runs: Iterable[RankedRun[RunFormula]]) -> list[PoolOrigin]:
     """Walk down each run until `depth` different visual ids occurred; the rank is that of the first instance."""
     origins: list[PoolOrigin] = []
     for run in runs:
@@ -49,7 +39,7 @@ def visual_pool(runs: Iterable[RankedFormulaRun]) -> list[PoolOrigin]:
     return origins
 
 
-def votes(runs: Iterable[RankedFormulaRun], topic: str, prefix: bool = False) -> dict[RunFormula, float]:
+def votes(runs: Iterable[RankedRun[RunFormula]], topic: str, prefix: bool = False) -> dict[RunFormula, float]:
     """Return the votes of each instance: the sum of 1/rank over the runs.
 
     With `prefix`, only the pooled part of each run votes.
@@ -93,7 +83,7 @@ def by_threads(candidates: Iterable[RunFormula], limit: int, rng: random.Random)
 
 
 def choose_instances(
-    runs: Sequence[RankedFormulaRun],
+    runs: Sequence[RankedRun[RunFormula]],
     pooled: Iterable[ItemId],
     seed: int,
     *,

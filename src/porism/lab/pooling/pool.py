@@ -12,7 +12,7 @@ import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import NamedTuple
+from typing import Generic, NamedTuple, TypeVar
 
 from porism.lab.sampling import shuffled
 
@@ -54,13 +54,16 @@ class PoolItem:
     instances: tuple[FormulaInstance, ...] = ()
 
 
+H = TypeVar("H")
+
+
 @dataclass(frozen=True, slots=True)
-class RankedRun:
-    """What pooling reads of a run: for each topic the valid items in rank order, and the pooling depth."""
+class RankedRun(Generic[H]):
+    """What pooling reads of a run: for each topic the valid hits in rank order, and how many to pool."""
 
     run: str
     depth: int
-    topics: Mapping[str, Sequence[str]]
+    topics: Mapping[str, Sequence[H]]
 
 
 class SubmittedAnswer(NamedTuple):
@@ -100,7 +103,7 @@ def topic_key(topic: str) -> tuple[str, int, str]:
     return (topic[: number.start()] if number else topic, int(number.group()) if number else 0, topic)
 
 
-def depth_pool(runs: Iterable[RankedRun]) -> list[PoolOrigin]:
+def depth_pool(runs: Iterable[RankedRun[str]]) -> list[PoolOrigin]:
     """Return the first `depth` different items of every run, with the rank that the run gave them."""
     origins: list[PoolOrigin] = []
     for run in runs:

@@ -49,15 +49,11 @@ from porism.search.display.post_formulas import mathml_of
 TEMPLATE_LIMIT = 64 * 1024
 CARDS = range(1, INSTANCES + 1)
 COMMON_COLUMNS = ("arq_item", "arq_assignment", "arq_topic_id", "arq_topic_title", "arq_topic_body", "arq_topic_thread")
+CARD_COLUMNS = tuple(f"arq_i{number}_{part}" for number in CARDS for part in ("html", "id", "thread"))
 COLUMNS = {
     "answers": (*COMMON_COLUMNS, "arq_item_html", "arq_item_thread"),
     "extra": (*COMMON_COLUMNS, "arq_item_html", "arq_item_thread"),
-    "formulas": (
-        *COMMON_COLUMNS,
-        "arq_query",
-        "arq_n",
-        *(f"arq_i{n}_{part}" for n in CARDS for part in ("html", "id", "thread")),
-    ),
+    "formulas": (*COMMON_COLUMNS, "arq_query", "arq_n", *CARD_COLUMNS),
 }
 
 
