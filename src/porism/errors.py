@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class PorismError(Exception):
     """A problem that the user can fix.
@@ -22,6 +24,16 @@ class PorismError(Exception):
     def __str__(self) -> str:
         head = f"{self.where}: {self.message}" if self.where else self.message
         return f"{head}\n  fix: {self.fix}" if self.fix else head
+
+
+def listed(lines: Sequence[str], shown: int = 20) -> str:
+    """Return lines as one text; those after the first `shown` are only counted.
+
+    >>> listed(["a.tsv:1: empty", "a.tsv:2: empty", "a.tsv:3: empty"], shown=1)
+    'a.tsv:1: empty\\nand 2 more'
+    """
+    more = len(lines) - shown
+    return "\n".join([*lines[:shown], *([f"and {more} more"] if more > 0 else [])])
 
 
 class ArgumentTypeError(PorismError, TypeError):

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from porism.errors import PorismError
+from porism.errors import PorismError, listed
 from porism.files import atomic_file, open_bytes, report_unreadable
 from porism.records import Judgment
 
@@ -16,7 +16,6 @@ Qrels = dict[str, dict[str, int]]
 
 HIGHEST = 3
 CODES = (5, 6)  # system failure; "do not know"
-SHOWN = 20
 FORMAT = "write one line per judgment: topic, 0, item, grade (0 to 3)"
 
 
@@ -42,9 +41,8 @@ def read_qrels(path: str | Path) -> Qrels:
         if problem:
             wrong.append(f"{path}:{number}: {problem}")
     if wrong:
-        more = [f"and {len(wrong) - SHOWN} more"] if len(wrong) > SHOWN else []
-        where, message = wrong[0].split(": ", 1)
-        raise PorismError("\n".join([message, *wrong[1:SHOWN], *more]), where=where, fix=FORMAT)
+        where, message = listed(wrong).split(": ", 1)
+        raise PorismError(message, where=where, fix=FORMAT)
     if not qrels:
         raise PorismError("no judgment in this file", where=str(path), fix=FORMAT)
     return qrels

@@ -11,7 +11,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Literal
 
-from porism.errors import PorismError
+from porism.errors import PorismError, listed
 
 Level = Literal["E", "W", "F"]
 LEVELS: dict[Level, str] = {"E": "error: the file is rejected", "W": "warning", "F": "hit dropped"}
@@ -111,10 +111,7 @@ def counts(problems: Iterable[RunProblem], by: Literal["kind", "topic"] = "kind"
 def reject(problems: Iterable[RunProblem]) -> None:
     """Raise an error that lists up to 20 problems of level E, if there is any."""
     errors = [problem for problem in problems if problem.level == "E"]
-    if not errors:
-        return
-    first = errors[0]
-    message = "\n".join([first.message, *(f"{other.where}: {other.message}" for other in errors[1:SHOWN])])
-    if len(errors) > SHOWN:
-        message += f"\nand {len(errors) - SHOWN} more"
-    raise PorismError(message, where=first.where, fix=first.fix)
+    if errors:
+        first = errors[0]
+        message = listed([first.message, *(f"{other.where}: {other.message}" for other in errors[1:])])
+        raise PorismError(message, where=first.where, fix=first.fix)

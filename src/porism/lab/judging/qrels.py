@@ -15,7 +15,7 @@ from typing import NamedTuple
 from porism.corpus.content import Content
 from porism.corpus.sources.raw import RowError
 from porism.corpus.sources.tables import Row, read_table
-from porism.errors import PorismError
+from porism.errors import PorismError, listed
 from porism.evaluate.qrels import HIGHEST, from_judgments
 from porism.files import atomic_file
 from porism.lab.judging.assessments import Assessment, main_judgments
@@ -125,7 +125,6 @@ def write_variants(found: QrelsVariants, task: int, folder: Path, stem: str = ""
 
 
 COLUMNS = ("topic", "post_id", "latex", "grade")
-MAX_REPORTED = 20
 
 
 def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_RELEVANT) -> QrelsVariants:
@@ -143,10 +142,8 @@ def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_R
         if not same:
             unknown.append(f"{row.where}: post {row['post_id']} has no formula {row['latex']}")
     if unknown:
-        more = [f"and {len(unknown) - MAX_REPORTED} more"] if len(unknown) > MAX_REPORTED else []
-        where, message = unknown[0].split(": ", 1)
-        fix = "name the collection whose posts were judged"
-        raise PorismError("\n".join([message, *unknown[1:MAX_REPORTED], *more]), where=where, fix=fix)
+        where, message = listed(unknown).split(": ", 1)
+        raise PorismError(message, where=where, fix="name the collection whose posts were judged")
     merged = [
         Judgment(topic, item, grade)
         for topic, grades in sorted(from_judgments(judgments).items(), key=lambda pair: topic_key(pair[0]))

@@ -24,7 +24,7 @@ import jinja2
 from markupsafe import Markup
 
 from porism.corpus.post import Post
-from porism.errors import PorismError
+from porism.errors import PorismError, listed
 from porism.evaluate.table import text_of_cell
 from porism.files import atomic_directory
 from porism.lab.judging.assign import assign_items
@@ -145,15 +145,9 @@ def export(journal: Journal, content: ContentRenderer, folder: Path) -> list[Tur
 
 
 REQUIRED_COLUMNS = (
-    "AssignmentId",
-    "AcceptTime",
-    "SubmitTime",
-    "Input.arq_item",
-    "Input.arq_assignment",
-    "Answer.arq_item_echo",
-    "Turkle.Username",
+    *("AssignmentId", "AcceptTime", "SubmitTime", "Input.arq_item", "Input.arq_assignment"),
+    *("Answer.arq_item_echo", "Turkle.Username"),
 )
-MAX_REPORTED = 20
 
 
 class ResultRow(NamedTuple):
@@ -189,12 +183,8 @@ class ImportSummary:
     def raise_problems(self) -> None:
         """Raise an error that lists up to 20 refused rows, if there are any."""
         if self.problems:
-            count = len(self.problems)
-            more = [f"and {count - MAX_REPORTED} more"] if count > MAX_REPORTED else []
-            raise PorismError(
-                "\n".join([f"{count} results were refused:", *self.problems[:MAX_REPORTED], *more]),
-                fix="check that the accounts and the pool of this journal belong to the batch",
-            )
+            message = f"{len(self.problems)} results were refused:\n{listed(self.problems)}"
+            raise PorismError(message, fix="check that the accounts and the pool of this journal belong to the batch")
 
 
 def read_rows(text: str, where: str) -> list[ResultRow]:
@@ -204,27 +194,21 @@ def read_rows(text: str, where: str) -> list[ResultRow]:
     try:
         return _checked_rows(reader, where)
     except csv.Error as error:
-        raise PorismError(
-            f"not a CSV file: {error}", where=f"{where}:{reader.line_num}", fix="download it again"
-        ) from None
+        where = f"{where}:{reader.line_num}"
+        raise PorismError(f"not a CSV file: {error}", where=where, fix="download it again") from None
 
 
 def _checked_rows(reader: Any, where: str) -> list[ResultRow]:
     header: list[str] = next(reader, [])
     if missing := [name for name in REQUIRED_COLUMNS if name not in header]:
-        raise PorismError(
-            f"not a results file: no column {', '.join(missing)}",
-            where=where,
-            fix="name the results CSV of a Porism batch",
-        )
+        fact = f"not a results file: no column {', '.join(missing)}"
+        raise PorismError(fact, where=where, fix="name the results CSV of a Porism batch")
     rows = []
     for cells in reader:
         if len(cells) != len(header):
-            raise PorismError(
-                f"the row has {len(cells)} cells where the header has {len(header)}: the file was cut short",
-                where=f"{where}:{reader.line_num}",
-                fix="porism lab turkle download, or download it from the admin page",
-            )
+            fact = f"the row has {len(cells)} cells where the header has {len(header)}: the file was cut short"
+            fix = "porism lab turkle download, or download it from the admin page"
+            raise PorismError(fact, where=f"{where}:{reader.line_num}", fix=fix)
         rows.append(ResultRow(reader.line_num, dict(zip(header, cells, strict=True))))
     return rows
 
