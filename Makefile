@@ -29,9 +29,12 @@ $(ALL): $(READY)
 	$(PIP) 'porism[neural,torch,cluster,pyterrier,test-all]'
 	touch $@
 
-# Debian's programs that tests drive: a browser and two proxies. Without root the tests say that they were skipped, and why.
+# Programs that tests drive: Debian's browser and two proxies, and MathJax. Without root or npm the tests say that they were skipped, and why.
 PROGRAMS := chromium nginx caddy
+MATHJAX := mathjax@3.2.2
 programs:
+	@test -d $(VENV)/node/node_modules/mathjax || { command -v npm >/dev/null && npm install --silent --no-audit --no-fund --prefix $(VENV)/node $(MATHJAX) >/dev/null; } || \
+	echo "make: not installed: $(MATHJAX), which needs npm; its test will be skipped"
 	@for one in $(PROGRAMS); do PATH="$$PATH:/usr/sbin" command -v $$one >/dev/null || missing="$$missing $$one"; done; test -z "$$missing" || \
 	{ [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && apt-get update -qq && apt-get install -y -qq $$missing >/dev/null; } || \
 	echo "make: not installed:$$missing; their tests will be skipped"

@@ -24,6 +24,7 @@ SHARED = Path(os.environ.get("PORISM_SHARED", ROOT.parent / "shared"))
 LONG = {
     "neural models": "models systems/neural",
     "trec_eval": "evaluate/test_trec_eval.py",
+    "MathJax": "systems/test_mathjax.py",
     "wheels": "test_wheel.py",
     "a browser": "browser",
     "Turkle": "turkle",

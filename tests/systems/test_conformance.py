@@ -105,10 +105,3 @@ def test_it_writes_a_valid_run(demo: Path, cache: Path, tmp_path: Path, declarat
     record = json.loads(run.with_suffix(".json").read_text())
     assert record["system"] == declaration.name
     assert bool(record["notes"]) or not declaration.manual
-
-
-@pytest.mark.parametrize("one", [one for one in shipped() if one.models and not one.parts], ids=lambda one: one.name)
-def test_a_system_without_its_model_says_which(engine: Engine, cache: Path, one: Declaration) -> None:
-    with pytest.raises(PorismError) as caught:
-        build_declared(one, context(engine, cache, one))
-    assert one.models[0] in str(caught.value)

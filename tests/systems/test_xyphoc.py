@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -132,14 +131,3 @@ def test_mathjax_that_is_not_at_hand_is_reported(
     mathjax_formula.cache_clear()
     with pytest.raises(PorismError, match="boxes=mathjax needs"):
         open_system(demo / "index", "XYPhoc/xy5", 2, cache=cache, options={"xy_phoc": {"boxes": "mathjax"}})
-
-
-def test_boxes_of_mathjax() -> None:
-    mathjax_formula.cache_clear()
-    if shutil.which("node") is None or not mathjax_formula("x"):
-        pytest.skip("node or the npm package mathjax is not at hand")
-    found = {box.name: box for box in mathjax_formula(r"\frac{a}{\sqrt{b}}")}
-    assert set(found) == {"𝑎", "𝑏", "√", "-"}
-    assert middle(found["𝑎"]) > middle(found["-"]) > middle(found["𝑏"])
-    assert found["√"].right >= found["𝑏"].right
-    assert [box.name for box in mathjax_formula(r"\sin x")] == ["s", "i", "n", "𝑥"]  # no invisible operator
