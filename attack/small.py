@@ -63,7 +63,7 @@ def build_collection(dump: Path, target: Path) -> Path:
     from porism.corpus.sources.detect import open_source
     from porism.progress import Silent
 
-    return build([open_source(dump)], str(target), Options(), jobs=1, progress=Silent(), say=lambda text: None)
+    return build([open_source(dump)], str(target), Options(), jobs=1, progress=Silent())
 
 
 def build_index(collection: Path, target: Path) -> Path:

@@ -16,6 +16,9 @@ class Progress(Protocol):
     def stage(self, name: str, total: int | None = None) -> AbstractContextManager[Callable[[int], None]]:
         """Begin a stage of `total` items; call the function with the number of items done since the last call."""
 
+    def say(self, message: str) -> None:
+        """Report something that is no stage."""
+
 
 class Silent:
     """Progress that shows nothing."""
@@ -24,6 +27,9 @@ class Silent:
     def stage(self, name: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
         """Begin a stage; show nothing."""
         yield lambda number: None
+
+    def say(self, message: str) -> None:
+        """Show nothing."""
 
 
 class Bars:
@@ -54,6 +60,10 @@ class Bars:
             yield advance
             bar.update(task, total=bar.tasks[0].completed if total is None else total)
 
+    def say(self, message: str) -> None:
+        """Write a line to standard error."""
+        print(message, file=sys.stderr)
+
 
 class Lines:
     """Progress as lines on standard error, for logs: one at most every few seconds, so that short work writes none."""
@@ -77,6 +87,10 @@ class Lines:
                 print(f"{name}: {done:,}{left}", file=sys.stderr, flush=True)
 
         yield advance
+
+    def say(self, message: str) -> None:
+        """Write a line to standard error."""
+        print(message, file=sys.stderr, flush=True)
 
 
 def remaining(seconds: float, done: int, total: int) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.build.pipeline import build
+from porism.corpus.build.pipeline import Base, build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
@@ -17,7 +17,8 @@ SAMPLE = Path(__file__).resolve().parents[2] / "sample" / "dump"
 
 
 def added(target: Path, base: Collection, *sources: Path, apart: bool = False) -> Collection:
-    return Collection.open(build([open_source(source) for source in sources], target, base=base, apart=apart, jobs=1))
+    opened = [open_source(source) for source in sources]
+    return Collection.open(build(opened, target, base=Base(base, apart), jobs=1))
 
 
 @pytest.fixture

@@ -24,6 +24,7 @@ from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
 from porism.locks import only_writer
+from porism.progress import Lines
 
 from .small import answer, built, comment, examples, question, tally, write_dump
 
@@ -236,14 +237,13 @@ def test_a_build_that_fails_in_any_stage_can_be_continued(
     assert Collection.open(target).manifest == sample.manifest
 
 
-def test_other_options_do_not_continue_a_stopped_build(tmp_path: Path) -> None:
+def test_other_options_do_not_continue_a_stopped_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = write_dump(tmp_path / "d", Posts=[question(1), question(2, CreationDate="2019-01-01")])
     partial = tmp_path / ".c.partial"
     partial.mkdir()
     (partial / "plan.json").write_text("{}")
-    said: list[str] = []
-    build([open_source(source)], tmp_path / "c", jobs=1, say=said.append)
-    assert said == ["dropping a stopped build of other sources or options"]
+    build([open_source(source)], tmp_path / "c", jobs=1, progress=Lines())
+    assert capsys.readouterr().err == "dropping a stopped build of other sources or options\n"
     assert Collection.open(tmp_path / "c").count("posts") == 2
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from porism.corpus.build.given import insert_spans
-from porism.corpus.build.work import KnownFormula
+from porism.corpus.build.official import NumberedFormula
+from porism.corpus.build.official.locate import insert_spans
 from porism.text.delimiters import math_span
 
 BARE = '<span class="math-container">'
@@ -26,31 +26,31 @@ BARE = '<span class="math-container">'
     ],
 )
 def test_the_earliest_spelling_is_replaced_once(text: str, expected: str) -> None:
-    assert insert_spans(text, [KnownFormula(1, 1, "x")], loose=False) == expected
+    assert insert_spans(text, [NumberedFormula(1, 1, "x")], loose=False) == expected
 
 
 def test_longest_formulas_first() -> None:
     assert (
-        insert_spans("$a $b$ c$ $b$", [KnownFormula(1, 1, "b"), KnownFormula(2, 2, "a $b$ c")], loose=False)
+        insert_spans("$a $b$ c$ $b$", [NumberedFormula(1, 1, "b"), NumberedFormula(2, 2, "a $b$ c")], loose=False)
         == f"{math_span('a $b$ c', 2)} {math_span('b', 1)}"
     )
 
 
 def test_escaped_latex_and_line_ends() -> None:
-    assert insert_spans("$a &lt;\nb$", [KnownFormula(1, 1, "a < b")], loose=False) == math_span("a < b", 1)
+    assert insert_spans("$a &lt;\nb$", [NumberedFormula(1, 1, "a < b")], loose=False) == math_span("a < b", 1)
 
 
 def test_spans_that_have_an_id_are_left_alone() -> None:
     text = f"{math_span('$x$', 7)} $x$"
-    assert insert_spans(text, [KnownFormula(1, 1, "x")], loose=False) == f"{math_span('$x$', 7)} {math_span('x', 1)}"
+    assert insert_spans(text, [NumberedFormula(1, 1, "x")], loose=False) == f"{math_span('$x$', 7)} {math_span('x', 1)}"
 
 
 def test_a_formula_between_blanks_counts_only_in_compat_mode() -> None:
     assert (
-        insert_spans("maps a positive $a$", [KnownFormula(1, 1, "a")], loose=True)
+        insert_spans("maps a positive $a$", [NumberedFormula(1, 1, "a")], loose=True)
         == f"maps{math_span('a', 1)}positive $a$"
     )
     assert (
-        insert_spans("maps a positive $a$", [KnownFormula(1, 1, "a")], loose=False)
+        insert_spans("maps a positive $a$", [NumberedFormula(1, 1, "a")], loose=False)
         == f"maps a positive {math_span('a', 1)}"
     )

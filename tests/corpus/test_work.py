@@ -8,7 +8,7 @@ import pytest
 
 from porism.corpus.build import expressions, parsing
 from porism.corpus.build.expressions import ExpressionIds, NewExpression
-from porism.corpus.build.given import GIVEN
+from porism.corpus.build.official.listed import LISTED_FORMULAS
 from porism.corpus.build.threads import LATE_ANSWERS, LATE_COMMENTS, NEXT, QUESTIONS
 from porism.corpus.build.work import INDEXES, connect
 from porism.formula import parse
@@ -16,7 +16,7 @@ from porism.formula.binary import pack
 from porism.parallel import workers
 
 
-@pytest.mark.parametrize("query", [QUESTIONS + NEXT, LATE_ANSWERS + NEXT, LATE_COMMENTS + NEXT, GIVEN])
+@pytest.mark.parametrize("query", [QUESTIONS + NEXT, LATE_ANSWERS + NEXT, LATE_COMMENTS + NEXT, LISTED_FORMULAS])
 def test_a_batch_starts_where_the_last_one_ended(tmp_path: Path, query: str) -> None:
     database = connect(tmp_path / "work.sqlite")
     database.executescript(INDEXES)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import porism
-from porism.corpus.build.pipeline import build
+from porism.corpus.build.pipeline import Base, build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
@@ -34,7 +34,7 @@ def build_notes(folder: Path, name: str, notes: dict[str, str], base: Collection
     source.mkdir()
     for file, text in notes.items():
         (source / file).write_text(text, "utf-8")
-    return Collection.open(build([open_source(source, "")], folder / name, jobs=1, base=base))
+    return Collection.open(build([open_source(source, "")], folder / name, jobs=1, base=base and Base(base)))
 
 
 def posts_files(index: Path) -> dict[str, str]:

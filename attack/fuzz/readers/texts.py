@@ -14,7 +14,7 @@ from attack.fuzz.openers import Frame
 from attack.fuzz.reader import Reader, Wrong, active_content, to_text
 from attack.fuzz.readers.text_grammars import DOCUMENT, DUMP, HTML, HTML_TOKENS, NOTEBOOK
 from porism.corpus.build.fields import make_field
-from porism.corpus.build.parsing import Given, parse_all
+from porism.corpus.build.parsing import SourceExpression, parse_all
 from porism.corpus.sources.documents import folder as folders
 from porism.corpus.sources.documents import limited
 from porism.corpus.sources.documents.folder import Folder
@@ -74,7 +74,9 @@ def read_post(data: bytes) -> Hashable:
     except RowError:
         return "refused"
     text = make_field(changes.posts[1].body, "html", compat=False).text
-    parsed = parse_all([Given(latex, None, None) for latex in dict.fromkeys(one.text for one in text.formulas)])
+    parsed = parse_all(
+        [SourceExpression(latex, None, None) for latex in dict.fromkeys(one.text for one in text.formulas)]
+    )
     shown = PageRenderer(lambda segment: page_math(mathml_of(segment.text))).render(with_unmarked(text))
     return len(parsed).bit_length(), len(shown).bit_length()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import math
 import sys
 from pathlib import Path
 
@@ -58,10 +59,10 @@ from porism.cli.options import COLLECTION, JOBS, QUIET, positive_seconds
 def build(args: argparse.Namespace) -> None:
     """Build the collection and report how many rows were read, kept and left out."""
     from porism.corpus.build.ledger import report_lines
-    from porism.corpus.build.pipeline import build
+    from porism.corpus.build.pipeline import Base, build
     from porism.corpus.build.select import Options, parse_years
     from porism.corpus.sources.detect import describe, open_source
-    from porism.progress import Bars, Silent
+    from porism.progress import Bars, Lines
     from porism.store import open_content
 
     first, last = parse_years(args.years) if args.years else (None, None)
@@ -75,11 +76,9 @@ def build(args: argparse.Namespace) -> None:
         sources,
         args.output,
         options,
-        base=args.add or None,
-        apart=args.apart,
+        base=Base.open(args.add, args.apart) if args.add else None,
         jobs=args.jobs,
-        progress=Silent() if args.quiet else Bars(),
-        say=lambda text: print(text, file=sys.stderr),
+        progress=Lines(math.inf) if args.quiet else Bars(),
     )
     for line in report_lines(open_content(folder).facts):
         print(line)

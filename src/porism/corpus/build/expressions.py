@@ -11,6 +11,7 @@ from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
+from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.work import ExpressionRow, insert
 from porism.corpus.store.schema import DATABASE
 from porism.hashing import hash64
@@ -115,6 +116,18 @@ class ExpressionIds:
         database, table = (self._store, "expressions") if number <= self._top else (self._work, "latex")
         latex, mathml = database.execute(f"SELECT latex, mathml FROM {table} WHERE id = ?", (number,)).fetchone()
         return expression_key(latex, mathml)
+
+
+class Workspace(NamedTuple):
+    """What the stages of a build share. `added_to` says whether the store is a copy of a collection that is added to,
+    `compat` whether formulas are found as the lab found them."""
+
+    work: sqlite3.Connection
+    store: sqlite3.Connection
+    expressions: ExpressionIds
+    ledger: Ledger
+    added_to: bool
+    compat: bool
 
 
 def expression_key(latex: str, mathml: str | None) -> str:

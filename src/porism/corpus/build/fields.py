@@ -8,15 +8,13 @@ import re
 import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from porism.corpus.build.expressions import ExpressionIds
-from porism.corpus.build.given import known_formulas
-from porism.corpus.build.work import KnownFormula, LinkedTitle, rows
+from porism.corpus.build.work import rows
 from porism.corpus.sources.raw import FAULTS, Dropped, Form
 from porism.deadline import ProcessorLimitExceeded, processor_limit
 from porism.formula.latex.macros import UNEXPANDED
-from porism.text.find import find_formulas, lab_formulas
+from porism.text.find import code_blocks, find_formulas, lab_formulas
 from porism.text.markup import decode_entities
 from porism.text.read import segment_official
 from porism.text.sanitize import Segmented, clean, segment_html, without_placeholders
@@ -138,26 +136,37 @@ def _field(segmented: Segmented, lost: tuple[str, ...] = (), unexpanded: int = 0
     return Field(segmented.text, order, lost, unexpanded=unexpanded or segmented.unexpanded)
 
 
-OUTSIDE = "SELECT id, title FROM titles ORDER BY seq"
+class Revision(NamedTuple):
+    """An older version of a title or a body."""
+
+    field: Literal["title", "body"]
+    text: str
 
 
-def segment_titles(
-    work: sqlite3.Connection, store: sqlite3.Connection, expressions: ExpressionIds, added_to: bool
-) -> None:
-    """Store the titles of linked questions that the collection lacks; their formulas keep their official ids."""
-    for row in rows(work, LinkedTitle, OUTSIDE):
-        if store.execute("SELECT 1 FROM posts WHERE id = ?", (row.id,)).fetchone():
-            continue
-        text = make_field(row.title, "placed-text", False).text
-        formulas = text.formulas
-        known = known_formulas(work, store if added_to else None, [one.formula_id for one in formulas])
-        text = text.with_formulas([_with_expression(one, known, expressions) for one in formulas])
-        store.execute("INSERT OR IGNORE INTO titles VALUES(?, ?)", (row.id, text.stored))
-    store.commit()
+class RemovedFormula(NamedTuple):
+    """A formula of an older version, and the field it was in."""
+
+    latex: str
+    field: Literal["title", "body"]
 
 
-def _with_expression(formula: Segment, known: dict[int, KnownFormula], expressions: ExpressionIds) -> Segment:
-    same = known.get(formula.formula_id)
-    if same is None:
-        return formula._replace(expression_id=expressions.intern(formula.text))
-    return formula._replace(text=same.latex, expression_id=same.expression_id)
+def removed_formulas(
+    work: sqlite3.Connection, source: int, post: int, present: set[str], compat: bool
+) -> Iterator[RemovedFormula]:
+    """Yield each formula of older versions of a post that is not among those `present`, once."""
+    seen = set(present)
+    query = "SELECT field, text FROM revisions WHERE source = ? AND post_id = ? ORDER BY seq"
+    for revision in rows(work, Revision, query, source, post):
+        for latex in _formulas(without_placeholders(revision.text), revision.field == "body", compat):
+            if latex not in seen:
+                seen.add(latex)
+                yield RemovedFormula(latex, revision.field)
+
+
+def _formulas(text: str, markdown: bool, compat: bool) -> tuple[str, ...]:
+    """Bodies are kept as their authors typed them, in Markdown; the lab ignored that they may hold code."""
+    if compat:
+        return lab_formulas(text).latex
+    text = decode_entities(text)
+    code = code_blocks(text) if markdown else ()
+    return find_formulas(text, "text", code=code).latex

@@ -4,57 +4,26 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import NamedTuple
 
+from porism.corpus.build.expressions import Workspace
 from porism.corpus.build.ledger import Ledger
+from porism.corpus.build.official.mathml import REFUSED, read_mathml, without_places
 from porism.corpus.build.select import TreesFrom
 from porism.corpus.build.visual import BATCH, VisualIds, VisualKeyRow, visual_key
 from porism.corpus.build.work import ExpressionRow, columns, note, progress, replace, rows, top
 from porism.deadline import ProcessorLimitExceeded, processor_limit
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
-from porism.formula.mathml.clean import is_well_formed
 from porism.formula.parsed import opaque
 from porism.parallel import Pool, TaskQueue, ordered
-
-# Reasons not to use given MathML; the trees then come from LaTeX.
-ILL_FORMED = "ill-formed, trees from LaTeX"
-ERROR = "with an error of its converter (merror), trees from LaTeX"
-EMPTY = "shows nothing, trees from LaTeX"
-LARGE = "too large or too deep, trees from LaTeX"
-REFUSED = frozenset((ILL_FORMED, ERROR, EMPTY, LARGE))
-
-
-def read_given(latex: str, mathml: str, content: str | None) -> Parsed | str:
-    """Return both trees of Presentation and Content MathML, or the reason why they cannot be used.
-
-    Where Content MathML is absent or ill-formed, the operator tree comes from the layout tree."""
-    if "<merror" in mathml or "<cerror" in (content or ""):
-        return ERROR
-    if not is_well_formed(mathml):
-        return ILL_FORMED
-    parsed = parse_mathml(mathml, latex, content if content and is_well_formed(content) else "")
-    if parsed.path == "opaque":
-        return LARGE
-    if parsed.layout.label == "W!" and not parsed.layout.children:
-        return EMPTY
-    without_places(parsed)
-    return parsed
-
-
-def without_places(parsed: Parsed) -> None:
-    """Remove the positions of nodes. Pages draw formulas from their LaTeX, where positions of other MathML would
-    highlight other symbols."""
-    for tree in (parsed.layout, parsed.operators):
-        for node in tree.walk():
-            node.places = ()
-
 
 OFFICIAL = "official MathML"
 SECONDS = 20.0  # of processor time, for a batch of expressions and then for each of them
 
 
-class Given(NamedTuple):
+class SourceExpression(NamedTuple):
     """An expression to parse: its LaTeX, and the Presentation and Content MathML of its source."""
 
     latex: str
@@ -62,7 +31,7 @@ class Given(NamedTuple):
     content: str | None
 
 
-class Trees(NamedTuple):
+class ParsedExpression(NamedTuple):
     """A parsed expression: its packed trees, the hash of its visual key, its converter, and its first problem."""
 
     packed: bytes
@@ -93,77 +62,60 @@ def load_parser() -> None:
     parse("x")
 
 
-def parse_all(expressions: list[Given]) -> list[Trees]:
-    """Parse expressions from their LaTeX, and from given MathML only where LaTeX is absent or not understood. The work
-    of one worker."""
-    return _parse_in_time(expressions, official=False)
-
-
-def parse_all_official(expressions: list[Given]) -> list[Trees]:
-    """Parse expressions from their given MathML, and from LaTeX only where that cannot be used. The work of one
-    worker."""
-    return _parse_in_time(expressions, official=True)
-
-
-def _parse_in_time(expressions: list[Given], official: bool) -> list[Trees]:
-    """Parse expressions; one that takes too much processor time is kept as tokens."""
+def parse_all(expressions: list[SourceExpression], official: bool = False) -> list[ParsedExpression]:
+    """Parse expressions from their LaTeX, and from the MathML of their source where LaTeX is absent or not understood;
+    with `official`, the other way round. One that takes too much processor time is kept as tokens."""
     try:
         with processor_limit(SECONDS):
             return [_guarded(given, official) for given in expressions]
     except ProcessorLimitExceeded as error:
         if len(expressions) > 1:
-            return [trees for given in expressions for trees in _parse_in_time([given], official)]
+            return [parsed for given in expressions for parsed in parse_all([given], official)]
         given = expressions[0]
-        return [_trees(opaque(given.latex, (Problem(error.message, 0, len(given.latex)),)))]
+        return [_packed(opaque(given.latex, (Problem(error.message, 0, len(given.latex)),)))]
 
 
 # Records between processes are plain tuples, which are pickled in a third of the time.
-GivenTuple = tuple[str, str | None, str | None]
-TreesTuple = tuple[bytes, int, str, str]
-_Queue = TaskQueue[list[ExpressionRow], list[GivenTuple], list[TreesTuple]]
+SourceTuple = tuple[str, str | None, str | None]
+ParsedTuple = tuple[bytes, int, str, str]
+_Queue = TaskQueue[list[ExpressionRow], list[SourceTuple], list[ParsedTuple]]
 AHEAD = 20  # batches that are parsed while expressions are still added, about 20 MB
 
 
-def _parse_here(expressions: list[GivenTuple]) -> list[TreesTuple]:
-    return _plain(parse_all([Given(*given) for given in expressions]))
+def _parse_tuples(official: bool, expressions: list[SourceTuple]) -> list[ParsedTuple]:
+    """Parse expressions: the work of one worker."""
+    parsed = parse_all([SourceExpression(*one) for one in expressions], official)
+    return [(one.packed, one.key, one.path, one.problem) for one in parsed]
 
 
-def _parse_official_here(expressions: list[GivenTuple]) -> list[TreesTuple]:
-    return _plain(parse_all_official([Given(*given) for given in expressions]))
-
-
-def _plain(parsed: list[Trees]) -> list[TreesTuple]:
-    return [(trees.packed, trees.key, trees.path, trees.problem) for trees in parsed]
-
-
-def _guarded(given: Given, official: bool) -> Trees:
+def _guarded(given: SourceExpression, official: bool) -> ParsedExpression:
     try:
         return _parse_one(given, official)
     except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError, RecursionError) as error:
         # The parser does not raise on user text. If it does, a fault of ours must not end a build of hours: it is
         # counted.
         fault = Problem(f"fault in the parser: {type(error).__name__}: {error}", 0, len(given.latex))
-        return _trees(opaque(given.latex, (fault,)))
+        return _packed(opaque(given.latex, (fault,)))
 
 
-def _parse_one(given: Given, official: bool) -> Trees:
+def _parse_one(given: SourceExpression, official: bool) -> ParsedExpression:
     refused = ""
     if given.mathml and official:
-        found = read_given(given.latex, given.mathml, given.content)
+        found = read_mathml(given.latex, given.mathml, given.content)
         if isinstance(found, Parsed):
-            return _trees(found)
+            return _packed(found)
         refused = found
     parsed = parse(given.latex)
     if given.mathml and (not given.latex.strip() or parsed.path == "opaque"):
         parsed = parse_mathml(given.mathml, given.latex)
         without_places(parsed)
-    trees = _trees(parsed)
+    trees = _packed(parsed)
     return trees._replace(problem=refused) if refused else trees
 
 
-def _trees(parsed: Parsed) -> Trees:
+def _packed(parsed: Parsed) -> ParsedExpression:
     problem = parsed.problems[0].message if parsed.problems else ""
-    return Trees(pack(parsed), visual_key(parsed), parsed.path, problem)
+    return ParsedExpression(pack(parsed), visual_key(parsed), parsed.path, problem)
 
 
 class Parsing:
@@ -173,7 +125,7 @@ class Parsing:
         self.official = trees_from == "official"
         self._work = work
         self._after = progress(work, "parse")
-        self._parse = _parse_official_here if self.official else _parse_here
+        self._parse = partial(_parse_tuples, self.official)
         self._queue: _Queue | None = None if pool is None else TaskQueue(pool, self._parse)
 
     def begin(self) -> None:
@@ -184,7 +136,7 @@ class Parsing:
             queue.submit(batch, _task(batch))
             self._after = batch[-1].id
 
-    def results(self) -> Iterator[tuple[list[ExpressionRow], list[TreesTuple]]]:
+    def results(self) -> Iterator[tuple[list[ExpressionRow], list[ParsedTuple]]]:
         """Yield batches of expressions with their trees, in the order of ids."""
         tasks = ((batch, _task(batch)) for batch in self._batches())
         return ordered(None, self._parse, tasks) if self._queue is None else self._queue.results(tasks)
@@ -199,21 +151,16 @@ class Parsing:
         return rows(self._work, ExpressionRow, query, self._after)
 
 
-def _task(batch: list[ExpressionRow]) -> list[GivenTuple]:
+def _task(batch: list[ExpressionRow]) -> list[SourceTuple]:
     return [(row.latex, row.mathml, row.content) for row in batch]
 
 
-def parse_expressions(
-    work: sqlite3.Connection,
-    store: sqlite3.Connection,
-    ledger: Ledger,
-    parsing: Parsing,
-    advance: Callable[[int], None],
-) -> None:
+def parse_expressions(space: Workspace, parsing: Parsing, advance: Callable[[int], None]) -> None:
     """Parse what is not parsed yet, in the order of ids."""
+    work, store, ledger = space.work, space.store, space.ledger
     visuals = VisualIds(work, top(work, "visuals"))
     for batch, found in parsing.results():
-        parsed = [Trees(*trees) for trees in found]
+        parsed = [ParsedExpression(*trees) for trees in found]
         keyed = [VisualKeyRow(row.id, trees.key, row.visual_id) for row, trees in zip(batch, parsed, strict=True)]
         rows_to_store = zip(batch, parsed, visuals.assign(keyed), strict=True)
         store.executemany(INSERT, [_stored(row, trees, visual) for row, trees, visual in rows_to_store])
@@ -227,12 +174,12 @@ def parse_expressions(
     visuals.settle(store)
 
 
-def _stored(row: ExpressionRow, trees: Trees, visual: int | None) -> StoredExpression:
+def _stored(row: ExpressionRow, trees: ParsedExpression, visual: int | None) -> StoredExpression:
     packed = (trees.packed, trees.path, trees.problem, trees.key)
     return StoredExpression(row.id, row.latex, row.mathml, row.content, *packed, visual)
 
 
-def _count(ledger: Ledger, row: ExpressionRow, trees: Trees, official: bool) -> None:
+def _count(ledger: Ledger, row: ExpressionRow, trees: ParsedExpression, official: bool) -> None:
     ledger.keep("expressions")
     if official and row.mathml:
         ledger.read(OFFICIAL)

@@ -9,23 +9,22 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from porism import __version__
 from porism.corpus.build import staging
-from porism.corpus.build.expressions import ExpressionIds, copy_store, seed
-from porism.corpus.build.fields import segment_titles
+from porism.corpus.build.expressions import ExpressionIds, Workspace, copy_store, seed
 from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
-from porism.corpus.build.given import mark_unplaced, take_given, top_id
 from porism.corpus.build.ledger import Ledger
+from porism.corpus.build.official import official_ids
 from porism.corpus.build.parsing import Parsing, load_parser, parse_expressions
 from porism.corpus.build.select import Options, select
 from porism.corpus.build.threads import Segmenter, SourceIds
 from porism.corpus.build.work import connect, note, number, progress, top
 from porism.corpus.content import formulas_fingerprint
-from porism.corpus.sources.raw import OWN_IDS, Source
+from porism.corpus.sources.raw import Source
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import DATABASE, FORMAT, MANIFEST, TABLES
 from porism.errors import PorismError
@@ -38,8 +37,21 @@ from porism.progress import Progress, Silent
 DISK_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 WORK = "work.sqlite"
 PLAN = "plan.json"
-FIRST_OWN_ID = "first own id"
 LARGEST_ID = 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """The collection that sources are added to. Equal ids mean equal posts; with `apart`, and always for folders, the
+    posts of the sources get ids above those of the collection."""
+
+    collection: Collection
+    apart: bool = False
+
+    @classmethod
+    def open(cls, path: str | Path, apart: bool = False) -> Base:
+        """Open the collection in a folder."""
+        return cls(Collection.open(path), apart)
 
 
 def build(
@@ -47,30 +59,26 @@ def build(
     target: str | Path,
     options: Options | None = None,
     *,
-    base: Collection | str | Path | None = None,
-    apart: bool = False,
+    base: Base | None = None,
     jobs: Jobs = 0,
     progress: Progress | None = None,
-    say: Callable[[str], None] = lambda _: None,
 ) -> Path:
-    """Build a collection, or continue a build that was stopped.
-
-    With `base`, the new collection is that one with the sources added. Equal ids mean equal posts; with `apart`, and
-    always for folders, the posts of the sources get ids above those of the base."""
+    """Build a collection, or continue a build that was stopped. With `base`, the new collection is that one with the
+    sources added."""
     place = Path(target)
-    added_to = Collection.open(base) if isinstance(base, str | Path) else base
     if place.exists():
         raise already_exists(place)
-    if added_to is not None:
-        added_to.check_formulas()
+    if base is not None:
+        base.collection.check_formulas()
     work = place.parent / f".{place.name}.partial"
     # Sources with official ids first; the other formulas are numbered after them.
-    inputs = sorted(sources, key=lambda source: not source.official)
+    plan = Plan(sorted(sources, key=lambda source: not source.official), options or Options(), base)
+    progress = progress or Silent()
     with _disk_errors(place), only_writer(place), _sorting_in(place.parent):
         if place.exists():  # another process finished it a moment ago
             raise already_exists(place)
-        _prepare(work, _plan(inputs, options or Options(), added_to, apart), say)
-        _Build(work, inputs, options or Options(), added_to, apart, jobs, progress or Silent()).run()
+        _prepare(work, plan, progress)
+        _Build(work, plan, jobs, progress).run()
         # The plan first: without it, a build that dies here is not continued.
         (work / PLAN).unlink()
         (work / WORK).unlink()
@@ -111,51 +119,51 @@ def _disk_errors(place: Path) -> Iterator[None]:
         raise PorismError(f"cannot be used: {error.strerror}", where=name, fix=fix) from error
 
 
-def _plan(sources: Sequence[Source], options: Options, base: Collection | None, apart: bool) -> dict[str, Any]:
-    """Return what identifies a build: a stopped build with another plan cannot be continued."""
-    inputs = [
-        {
-            "path": str(s.path.resolve()),
-            "kind": s.kind,
-            "parts": [[part.name, part.size, part.age] for part in s.parts()],
-        }
-        for s in sources
-    ]
-    added_to = {"digest": base.digest, "apart": apart} if base else None
-    return {"format": FORMAT, "version": __version__, "options": options.as_dict(), "sources": inputs, "base": added_to}
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a build makes of what. A stopped build of another plan cannot be continued."""
+
+    sources: Sequence[Source]
+    options: Options
+    base: Base | None
+
+    def text(self) -> str:
+        """Return the plan as JSON, with the sizes and times of all files."""
+        inputs = [
+            {
+                "path": str(one.path.resolve()),
+                "kind": one.kind,
+                "parts": [[part.name, part.size, part.age] for part in one.parts()],
+            }
+            for one in self.sources
+        ]
+        base = {"digest": self.base.collection.digest, "apart": self.base.apart} if self.base else None
+        known = {"format": FORMAT, "version": __version__, "options": self.options.as_dict()}
+        return json.dumps(known | {"sources": inputs, "base": base}, indent=1, sort_keys=True)
 
 
-def _prepare(work: Path, plan: dict[str, Any], say: Callable[[str], None]) -> None:
-    text = json.dumps(plan, indent=1, sort_keys=True)
+def _prepare(work: Path, plan: Plan, progress: Progress) -> None:
+    text = plan.text()
     if work.is_dir():
         if (work / PLAN).is_file() and (work / PLAN).read_text("utf-8") == text:
-            say("continuing a stopped build")
+            progress.say("continuing a stopped build")
             return
-        say("dropping a stopped build of other sources or options")
+        progress.say("dropping a stopped build of other sources or options")
         shutil.rmtree(work)
     work.mkdir()
     (work / PLAN).write_text(text, "utf-8")
 
 
 class _Build:
-    def __init__(
-        self,
-        work: Path,
-        sources: Sequence[Source],
-        options: Options,
-        base: Collection | None,
-        apart: bool,
-        jobs: Jobs,
-        progress: Progress,
-    ) -> None:
+    def __init__(self, work: Path, plan: Plan, jobs: Jobs, progress: Progress) -> None:
         self.folder = work
-        self.sources = sources
-        self.options = options
-        self.base = base
-        self.apart = apart
+        self.sources = plan.sources
+        self.options = plan.options
+        self.base = plan.base.collection if plan.base else None
+        self.apart = plan.base is not None and plan.base.apart
         self.jobs = jobs
         self.progress = progress
-        self.names = [source.path.resolve().name for source in sources]
+        self.names = [source.path.resolve().name for source in plan.sources]
 
     def run(self) -> None:
         """Run all stages."""
@@ -212,33 +220,19 @@ class _Build:
 
     def _find(self, pool: Pool | None) -> None:
         expressions = ExpressionIds(self.work, self.store, top(self.work, "expressions"))
-        first_given_id = OWN_IDS if self._has_official_ids() else 1
+        databases = (self.work, self.store)
+        space = Workspace(*databases, expressions, self.ledger, self.base is not None, self.options.compat)
+        self.official = official_ids(space, self.sources, self.base.first_own_formula if self.base else None)
         parsing = Parsing(self.work, pool, self.options.trees)
-        for at in range(len(self.sources)):
-            options = (first_given_id, self.options.compat, parsing.begin)
-            take_given(self.work, self.store, at, expressions, self.ledger, *options)
-        self._once("own ids", lambda: note(self.work, FIRST_OWN_ID, self._first_own_id()))
-        first_own_id = progress(self.work, FIRST_OWN_ID)
+        self.official.import_lists(parsing.begin)
         for at, (name, shift) in enumerate(zip(self.names, self._shifts(), strict=True)):
             total = number(self.work, "SELECT count(*) FROM posts WHERE source = ?", at)
             with self.progress.stage(f"segment posts of {name}", total) as advance:
-                ids = SourceIds(at, name, shift, first_own_id)
-                segmenter = Segmenter(self.work, self.store, expressions, self.ledger, ids)
-                segmenter.run(pool, self.options.compat, advance)
-        self._once("titles", lambda: segment_titles(self.work, self.store, expressions, self.base is not None))
-        self._once("mark", lambda: mark_unplaced(self.work, self.ledger))
+                Segmenter(space, self.official, SourceIds(at, name, shift)).run(pool, advance)
+        self._once("titles", self.official.segment_titles)
+        self._once("mark", self.official.flag_unplaced)
         with self.progress.stage("parse formulas", number(self.work, "SELECT count(*) FROM latex")) as advance:
-            parse_expressions(self.work, self.store, self.ledger, parsing, advance)
-
-    def _has_official_ids(self) -> bool:
-        base = self.base is not None and self.base.first_own_formula is not None
-        return base or any(source.official for source in self.sources)
-
-    def _first_own_id(self) -> int:
-        """Return where the ids of formulas start that no source lists."""
-        if self.base is not None and self.base.first_own_formula is not None:
-            return self.base.first_own_formula
-        return max(top_id(self.work) + 1, OWN_IDS if self._has_official_ids() else 1)
+            parse_expressions(space, parsing, advance)
 
     def _shift(self) -> None:
         """Note what is added to the ids of each source, so that no two clash: nothing for official ids and for the
@@ -295,7 +289,7 @@ class _Build:
                     for name, source, shift in zip(self.names, self.sources, shifts, strict=True)
                 ),
             ],
-            "first_own_formula": progress(self.work, FIRST_OWN_ID) if self._has_official_ids() else None,
+            "first_own_formula": self.official.first_own_id,
             "counts": counts(self.store),
             "ledger": [entry._asdict() for entry in self.ledger.entries()],
         }

@@ -5,16 +5,14 @@ then each answer with its comments; in a field as `porism.text.find` numbers the
 
 from __future__ import annotations
 
-import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
-from porism.corpus.build.expressions import ExpressionIds
-from porism.corpus.build.fields import Field, RawField, field_remarks, make_fields
-from porism.corpus.build.given import Locator, known_formulas, removed_formulas, top_id
-from porism.corpus.build.ledger import Ledger
+from porism.corpus.build.expressions import Workspace
+from porism.corpus.build.fields import Field, RawField, field_remarks, make_fields, removed_formulas
+from porism.corpus.build.official import FormulaPlace, NumberedFormula, OfficialIds, SourceField
 from porism.corpus.build.work import (
     ANSWER,
     COMMENT,
@@ -22,8 +20,6 @@ from porism.corpus.build.work import (
     TITLE,
     CommentRow,
     FoundFormula,
-    KnownFormula,
-    PlacedFormula,
     PostRow,
     columns,
     insert,
@@ -32,12 +28,12 @@ from porism.corpus.build.work import (
     progress,
     replace,
     rows,
-    top,
+    top_id,
 )
-from porism.corpus.sources.raw import TITLE_FORM
+from porism.corpus.sources.raw import TITLE_FORM, Form
 from porism.corpus.store.schema import StoredComment, StoredPost
 from porism.parallel import Pool, ordered
-from porism.text.segment import Segment, Text
+from porism.text.segment import Text
 
 THREADS = 200  # of a batch
 ROWS = 10  # that are read together: the largest are 2 million characters
@@ -55,7 +51,6 @@ NEXT = f" AND seq > ? ORDER BY seq LIMIT {ROWS}"
 ANSWERS = f"SELECT {columns(PostRow)} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
 COMMENTS = f"SELECT {columns(CommentRow)} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
 INSERT_FOUND = insert("found", FoundFormula)
-INSERT_PLACED = insert("placed", PlacedFormula).replace("INSERT", "INSERT OR IGNORE", 1)
 INSERT_POST, INSERT_COMMENT = replace("posts", StoredPost), replace("comments", StoredComment)
 BASE_THREAD = "SELECT thread_id FROM base_posts WHERE id = ?"
 
@@ -90,30 +85,12 @@ class FieldsTask(NamedTuple):
     compat: bool
 
 
-class ReadField(NamedTuple):
-    """A segmented field and its formulas."""
-
-    field: Field
-    formulas: list[Segment]
-
-
-class Place(NamedTuple):
-    """The field that a formula is in."""
-
-    post_id: int
-    thread_id: int
-    kind: int
-    comment_id: int | None = None
-
-
 class SourceIds(NamedTuple):
-    """A source and its ids: `shift` is added where those of several sources could clash; new formula ids start at
-    `first_own_id`."""
+    """A source and its ids: `shift` is added where those of several sources could clash."""
 
     number: int
     name: str
     shift: int
-    first_own_id: int
 
 
 Item = TypeVar("Item", PostRow, CommentRow)
@@ -127,45 +104,31 @@ def _make_fields(task: FieldsTask) -> list[Field]:
 class Segmenter:
     """Segments the threads of one source."""
 
-    def __init__(
-        self,
-        work: sqlite3.Connection,
-        store: sqlite3.Connection,
-        expressions: ExpressionIds,
-        ledger: Ledger,
-        source: SourceIds,
-    ) -> None:
-        self.work = work
-        self.store = store
-        self.expressions = expressions
-        self.ledger = ledger
+    def __init__(self, space: Workspace, official: OfficialIds, source: SourceIds) -> None:
+        self.work, self.store, self.compat = space.work, space.store, space.compat
+        self.expressions = space.expressions
+        self.ledger = space.ledger
+        self.added_to = space.added_to
+        self.official = official
         self.source = source.number
         self.name = source.name
         self.shift = source.shift
-        self.first_own_id = source.first_own_id
-        self.added_to = top(work, "ids") > 0
-        self.following = 0
-        # The current batch: formulas to write, official ones in a text, those that the source does not list, and those
-        # that it lists; posts and comments to write.
+        self.following = max(official.first_own_id or 1, top_id(self.work) + 1)
+        # What the current batch adds.
         self.found: list[FoundFormula] = []
-        self.placed: list[PlacedFormula] = []
-        self.met: dict[int, KnownFormula] = {}
-        self.known: dict[int, KnownFormula] = {}
         self.posts: list[StoredPost] = []
         self.comments: list[StoredComment] = []
-        self.locator = Locator(work, self.source)
-        self.has_revisions = number(work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source) > 0
+        self.has_revisions = number(self.work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source)
 
-    def run(self, pool: Pool | None, compat: bool, advance: Callable[[int], None]) -> None:
+    def run(self, pool: Pool | None, advance: Callable[[int], None]) -> None:
         """Segment all threads, from where an earlier build stopped, then what belongs to threads of the collection that
         is added to."""
-        self.following = max(self.first_own_id, top_id(self.work) + 1)
         batches = chain(
             self._batches("threads", PostRow, QUESTIONS, self._thread), self._late_answers(), self._late_comments()
         )
-        tasks = ((batch, FieldsTask(self._fields(batch, compat), compat)) for batch in batches)
+        tasks = ((batch, FieldsTask(self._fields(batch), self.compat)) for batch in batches)
         for batch, fields in ordered(pool, _make_fields, tasks):
-            self._write(batch, fields, compat)
+            self._write(batch, fields)
             note(self.work, batch.stage, batch.last)
             self.ledger.save()
             # The store first: if the build dies between the two, the batch is segmented again with the same ids.
@@ -222,47 +185,46 @@ class Segmenter:
     def _base_thread(self, post: int) -> int:
         return number(self.work, BASE_THREAD, post + self.shift)
 
-    def _fields(self, batch: Batch, compat: bool) -> list[RawField]:
+    def _fields(self, batch: Batch) -> list[RawField]:
         fields: list[RawField] = []
+
+        def add(text: str, form: Form, *place: int) -> None:
+            fields.append(RawField(self.official.with_spans(text, SourceField(self.source, *place)), form))
+
         for item in batch.items:
             row = item.row
             if isinstance(row, PostRow):
-                kind = BODY_KIND[row.kind]
-                fields.append(
-                    RawField(self.locator.insert(row.title, row.id, TITLE, None, compat), TITLE_FORM[row.form])
-                )
-                fields.append(RawField(self.locator.insert(row.body, row.id, kind, None, compat), row.form))
+                add(row.title, TITLE_FORM[row.form], row.id, TITLE)
+                add(row.body, row.form, row.id, BODY_KIND[row.kind])
             else:
-                fields.append(RawField(self.locator.insert(row.body, row.post_id, COMMENT, row.id, compat), row.form))
+                add(row.body, row.form, row.post_id, COMMENT, row.id)
         return fields
 
-    def _write(self, batch: Batch, fields: Sequence[Field], compat: bool) -> None:
+    def _write(self, batch: Batch, fields: Sequence[Field]) -> None:
         """Number the formulas of a batch, and write it."""
-        read = [ReadField(field, field.text.formulas) for field in fields]
-        official = dict.fromkeys(one.formula_id for field in read for one in field.formulas if one.formula_id)
-        self.known = known_formulas(self.work, self.store if self.added_to else None, list(official))
-        following = iter(read)
+        self.official.read_batch([field.text for field in fields])
+        following = iter(fields)
         for item in batch.items:
             if isinstance(item, ThreadPost):
-                self._post(item, next(following), next(following), compat)
+                self._post(item, next(following), next(following))
             else:
                 self._comment(item, next(following))
         self.store.executemany(INSERT_POST, self.posts)
         self.store.executemany(INSERT_COMMENT, self.comments)
         self.work.executemany(INSERT_FOUND, self.found)
-        self.work.executemany(INSERT_PLACED, self.placed)
-        for rows_of_batch in (self.posts, self.comments, self.found, self.placed, self.met):
+        self.official.write_batch()
+        for rows_of_batch in (self.posts, self.comments, self.found):
             rows_of_batch.clear()
 
-    def _post(self, item: ThreadPost, title: ReadField, body: ReadField, compat: bool) -> None:
+    def _post(self, item: ThreadPost, title: Field, body: Field) -> None:
         row, post = item.row, item.row.id + self.shift
-        in_title = Place(post, item.thread_id, TITLE)
-        in_body = Place(post, item.thread_id, BODY_KIND[row.kind])
+        in_title = FormulaPlace(post, item.thread_id, TITLE)
+        in_body = FormulaPlace(post, item.thread_id, BODY_KIND[row.kind])
         title_text, body_text = self._text(title, in_title), self._text(body, in_body)
         if self.has_revisions:
-            present = {formula.text for read in (title, body) for formula in read.field.text.formulas}
-            for removed in removed_formulas(self.work, self.source, row.id, present, compat):
-                self._add(removed.latex, in_title if removed.field == "title" else in_body, "d")
+            present = {formula.text for field in (title, body) for formula in field.text.formulas}
+            for removed in removed_formulas(self.work, self.source, row.id, present, self.compat):
+                self._add(removed.latex, in_title if removed.field == "title" else in_body, issue="d")
         stored = StoredPost(
             id=post,
             kind=row.kind,
@@ -281,46 +243,32 @@ class Segmenter:
         )
         self.posts.append(stored)
 
-    def _comment(self, item: ThreadComment, read: ReadField) -> None:
+    def _comment(self, item: ThreadComment, field: Field) -> None:
         row = item.row
         comment, post = row.id + self.shift, row.post_id + self.shift
-        body = self._text(read, Place(post, item.thread_id, COMMENT, comment))
+        body = self._text(field, FormulaPlace(post, item.thread_id, COMMENT, comment))
         stored = StoredComment(comment, post, row.score, row.created, self._shifted(row.owner_id), body.stored)
         self.comments.append(stored)
 
     def _shifted(self, identifier: int | None) -> int | None:
         return None if identifier is None else identifier + self.shift
 
-    def _text(self, read: ReadField, place: Place) -> Text:
+    def _text(self, field: Field, place: FormulaPlace) -> Text:
         """Number the formulas of a field."""
-        field, formulas = read
         for remark in field_remarks(field, f"post {place.post_id}"):
             self.ledger.drop(remark.what, remark.why, remark.where)
+        formulas = field.text.formulas
         for at in field.order:
-            formulas[at] = self._numbered(formulas[at], place)
+            formulas[at] = self.official.numbered(formulas[at], place, self._add)
         for latex in field.lost:
-            self._add(latex, place, "d")
+            self._add(latex, place, issue="d")
         return field.text.with_formulas(formulas) if formulas else field.text
 
-    def _numbered(self, formula: Segment, place: Place) -> Segment:
-        """Return a formula with its id and expression. The LaTeX that a source lists for an id wins over the text's."""
-        official = formula.formula_id
-        same = (self.met.get(official) or self.known.get(official)) if official else None
-        if same is None:
-            added = self._add(formula.text, place, "", official)
-            same = KnownFormula(added.id, added.expression_id, formula.text)
-            if official:
-                self.met[official] = same
-        if official:
-            self.placed.append(PlacedFormula(official, place.comment_id))
-        return Segment("formula", same.latex, same.id, same.expression_id, formula.display)
-
-    def _add(self, latex: str, place: Place, issue: str, formula_id: int = 0) -> FoundFormula:
-        if not formula_id:
+    def _add(self, latex: str, place: FormulaPlace, official: int = 0, *, issue: str = "") -> NumberedFormula:
+        """Add a formula with its official id or, for 0, the next one."""
+        formula_id = official
+        if not official:
             formula_id, self.following = self.following, self.following + 1
         expression = self.expressions.intern(latex)
-        formula = FoundFormula(
-            formula_id, place.post_id, place.thread_id, place.kind, place.comment_id, expression, issue=issue
-        )
-        self.found.append(formula)
-        return formula
+        self.found.append(FoundFormula(formula_id, *place, expression, issue=issue))
+        return NumberedFormula(formula_id, expression, latex)

@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from porism.corpus.post import FormulaKind, PostKind
+from porism.corpus.post import PostKind
 from porism.corpus.sources.raw import Form
 from porism.corpus.store.schema import FORMULA_KINDS
 
@@ -99,23 +99,6 @@ class CommentRow(NamedTuple):
     form: Form
 
 
-class GivenFormula(NamedTuple):
-    """A formula that a source lists, with its id (0: the build numbers it) and its MathML."""
-
-    seq: int
-    id: int
-    post_id: int
-    thread_id: int
-    kind: FormulaKind
-    comment_id: int | None
-    visual_id: int | None
-    old_visual_id: int | None
-    issue: str
-    latex: str
-    mathml: str | None
-    content: str | None
-
-
 class FoundFormula(NamedTuple):
     """A formula of the new collection; `kind` is its place in FORMULA_KINDS."""
 
@@ -138,28 +121,6 @@ class ExpressionRow(NamedTuple):
     mathml: str | None
     content: str | None
     visual_id: int | None
-
-
-class KnownFormula(NamedTuple):
-    """A formula that already has an id: its expression and its LaTeX."""
-
-    id: int
-    expression_id: int
-    latex: str
-
-
-class PlacedFormula(NamedTuple):
-    """An official formula that a text marks, and the comment of that text."""
-
-    formula_id: int
-    comment_id: int | None
-
-
-class LinkedTitle(NamedTuple):
-    """The title of a question that only a link names."""
-
-    id: int
-    title: str
 
 
 class WaitingVisual(NamedTuple):
@@ -222,3 +183,8 @@ def note(database: sqlite3.Connection, stage: str, done: int) -> None:
 def top(database: sqlite3.Connection, what: str) -> int:
     """Return the highest id of the collection that is added to; 0 where there is none."""
     return number(database, "SELECT top FROM base_tops WHERE what = ?", what)
+
+
+def top_id(database: sqlite3.Connection) -> int:
+    """Return the highest formula id so far."""
+    return max(top(database, "formulas"), number(database, "SELECT max(id) FROM found"))

@@ -14,8 +14,9 @@ from typing import Literal, NamedTuple
 
 from porism.corpus.build.expressions import expression_key
 from porism.corpus.build.fields import field_remarks, make_field_of_any_text
-from porism.corpus.build.parsing import Given, StoredExpression, parse_all
-from porism.corpus.build.threads import BODY_KIND, Place
+from porism.corpus.build.official import FormulaPlace
+from porism.corpus.build.parsing import SourceExpression, StoredExpression, parse_all
+from porism.corpus.build.threads import BODY_KIND
 from porism.corpus.build.work import COMMENT, TITLE, FoundFormula, columns
 from porism.corpus.post import Link
 from porism.corpus.sources.raw import OWN_IDS, TITLE_FORM, Dropped, Form, RawComment, RawPost
@@ -52,7 +53,7 @@ class Expressions:
     def intern(self, latex: Sequence[str]) -> list[int]:
         """Return the ids of expressions, new ids for new ones, in order."""
         new = [text for text in dict.fromkeys(latex) if text not in self._by_key]
-        for text, trees in zip(new, parse_all([Given(text, None, None) for text in new]), strict=True):
+        for text, trees in zip(new, parse_all([SourceExpression(text, None, None) for text in new]), strict=True):
             same = list(map(StoredExpression._make, self._parts.newest_rows(BY_KEY, (trees.key,))))
             known = next((one for one in same if expression_key(one.latex, one.mathml) == text), None)
             if known is None:
@@ -286,14 +287,16 @@ class ThreadEditor:
         self.remarks += field_remarks(found, f"post {place.post_id}")
         segments = found.text.formulas
         ids = self._expressions.intern([segments[at].text for at in found.order])
-        where = Place(place.post_id, thread, place.kind, place.comment_id)
+        where = FormulaPlace(place.post_id, thread, place.kind, place.comment_id)
         for at, expression in zip(found.order, ids, strict=True):
             segments[at] = self._numbered(segments[at], expression, where, new)
         for latex, expression in zip(found.lost, self._expressions.intern(found.lost), strict=True):
             self._numbered(Segment("formula", latex), expression, where, new, "d")
         return found.text.with_formulas(segments).stored if segments else found.text.stored
 
-    def _numbered(self, formula: Segment, expression: int, place: Place, new: ThreadRows, issue: str = "") -> Segment:
+    def _numbered(
+        self, formula: Segment, expression: int, place: FormulaPlace, new: ThreadRows, issue: str = ""
+    ) -> Segment:
         number, self._next = self._next, self._next + 1
         visual = self._expressions.use(expression).visual_id
         row = (place.post_id, place.thread_id, place.kind, place.comment_id, expression, visual)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.build.parsing import EMPTY, ERROR, ILL_FORMED, read_given
+from porism.corpus.build.official.mathml import EMPTY, ERROR, ILL_FORMED, read_mathml
 from porism.corpus.build.select import Options
 from porism.corpus.sources.arqmath import V1
 from porism.formula import Parsed, tangent
@@ -24,7 +24,7 @@ CONTENT = "<math><apply><times/><ci>f</ci><ci>g</ci></apply></math>"
 
 
 def test_both_trees_come_from_the_files_and_have_no_positions() -> None:
-    parsed = read_given("x", LAYOUT, CONTENT)
+    parsed = read_mathml("x", LAYOUT, CONTENT)
     assert isinstance(parsed, Parsed)
     assert tangent(parsed.layout) == "[V!f[+[V!g]]]"
     assert parsed.operators.label == "U!times"
@@ -33,7 +33,7 @@ def test_both_trees_come_from_the_files_and_have_no_positions() -> None:
 
 @pytest.mark.parametrize("content", [None, "<math><apply><times/>"])
 def test_without_readable_content_the_operators_come_from_the_layout(content: str | None) -> None:
-    parsed = read_given("x", LAYOUT, content)
+    parsed = read_mathml("x", LAYOUT, content)
     assert isinstance(parsed, Parsed)
     assert parsed.operators.label == "U!plus"
 
@@ -48,7 +48,7 @@ def test_without_readable_content_the_operators_come_from_the_layout(content: st
     ],
 )
 def test_unusable_mathml(mathml: str, why: str) -> None:
-    assert read_given("a", mathml, None) == why
+    assert read_mathml("a", mathml, None) == why
 
 
 def write_tables(folder: Path) -> None:
@@ -102,7 +102,7 @@ def test_the_official_topic_formulas(shared_data: Path) -> None:
         with open(path, encoding="utf-8", newline="") as file:
             tables.append({row["id"]: row["formula"] for row in csv.DictReader(file, delimiter="\t")})
     latex, slt, opt = tables
-    found = [read_given(latex[number], slt[number], opt[number]) for number in latex]
+    found = [read_mathml(latex[number], slt[number], opt[number]) for number in latex]
     causes = Counter(each for each in found if isinstance(each, str))
     assert (len(found), causes[ILL_FORMED]) == (843, 0), "none of 2021 is ill-formed"
     assert set(causes) == {ERROR}
