@@ -41,10 +41,7 @@ def thread_candidates(
 
 
 def feature_reranker(
-    context: PartContext,
-    find: Literal["", "answers", "questions"] = "",
-    model: str = "",
-    ranked: int = RUN_DEPTH,
+    context: PartContext, find: Literal["", "answers", "questions"] = "", model: str = "", ranked: int = RUN_DEPTH
 ) -> FeatureReranker:
     """Answers, or questions, of threads by the weighted sum of features. `find` is by default what the topics ask for;
     `model` is a file of `porism model train ranking`; `ranked` the number of threads."""

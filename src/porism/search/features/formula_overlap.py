@@ -11,12 +11,7 @@ import numpy.typing as npt
 from porism.analysis.schema import FIELDS, VISUAL_FAMILY
 from porism.compiled import compiled
 from porism.search.features.feature import Feature, Level, RankingSoFar
-from porism.search.formulas.overlap import (
-    THREADS_COMPARED,
-    SimilarFormulas,
-    compare_formulas,
-    has_compared_formulas,
-)
+from porism.search.formulas.overlap import THREADS_COMPARED, SimilarFormulas, compare_formulas, has_compared_formulas
 from porism.search.retrieval.context import BestSimilarities, CandidateBatch, QueryContext, Values
 from porism.search.retrieval.term_scores import SLOTS, make_lookup, span_positions
 from porism.store.records import TermRows, Threads

@@ -30,11 +30,7 @@ from porism.search.formulas.candidates import (
 )
 from porism.search.formulas.explain import explain_hit
 from porism.search.formulas.features import OCCURRENCE, WEIGHTS, FormulaContext, Scores, compute_features
-from porism.search.formulas.occurrence import (
-    QueryOccurrence,
-    match_trees,
-    same_formulas,
-)
+from porism.search.formulas.occurrence import QueryOccurrence, match_trees, same_formulas
 from porism.search.formulas.query import FormulaQuery, analyse_query
 from porism.search.query import QueryFormula, ReadQuery
 from porism.search.retriever import Ranking, Retriever

@@ -77,12 +77,7 @@ def make_examples(
 
 
 def make_example(
-    engine: Engine,
-    topic: str,
-    query: ReadQuery,
-    relevant: set[int],
-    kind: Kind,
-    left_out: Sequence[int] = (),
+    engine: Engine, topic: str, query: ReadQuery, relevant: set[int], kind: Kind, left_out: Sequence[int] = ()
 ) -> Example:
     """Return the example of a query, given its relevant posts; posts that are `left_out` are no candidates."""
     table = engine.features(query, kind)

@@ -158,12 +158,7 @@ def _score(
 
 
 def score_batch(
-    batch: Threads,
-    rows: TermRows,
-    keys: Ints,
-    scores: Floats,
-    views: ViewTable,
-    posts: ViewTable,
+    batch: Threads, rows: TermRows, keys: Ints, scores: Floats, views: ViewTable, posts: ViewTable
 ) -> tuple[Floats, Floats]:
     """Return the score of each thread in each view (a row a view), and of each post of the batch in the one view of
     `posts`. `scores` are weight x idf of the query terms with these keys."""
