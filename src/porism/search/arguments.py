@@ -1,5 +1,4 @@
-"""Checks of the arguments of the Python API: a mistake is reported where it is made, with the method, the argument and
-an example.
+"""Arguments of the Python API, checked: an error names the method, the argument and an example.
 
 A wrong type is an `ArgumentTypeError`, an impossible value an `ArgumentValueError`. Both are `PorismError`s; the first
 is also a `TypeError`, the second also a `ValueError`. Each check returns the argument in the type that the engine

@@ -1,5 +1,4 @@
-"""Completion while typing: titles, tags and common formulas that continue what is in the box; and suggestions for a
-search without hits."""
+"""Completion of what is typed by titles, tags and common formulas; suggestions for a search without hits."""
 
 from __future__ import annotations
 
@@ -53,7 +52,7 @@ class Completer:
         self._content = content
 
     def complete(self, typed: str, k: int = 8) -> Completions:
-        """Return at most k continuations of a text: after `tag:` tags, in a formula formulas, otherwise titles and
+        """Return at most k continuations of a text: tags after `tag:`, formulas in a formula, otherwise titles and
         tags."""
         if tag := _TAG.search(typed):
             found = [one.text for one in self._tags if one.key.startswith(tag[1].lower())]

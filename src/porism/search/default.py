@@ -35,8 +35,7 @@ class PartContext(Protocol):
 def thread_candidates(
     context: PartContext, weighting: Literal["BM25", "BM25+", "TF-IDF"] = "BM25", encoded: bool = False
 ) -> ThreadCandidates:
-    """Threads of five searches, fused by reciprocal ranks. The re-ranker uses the same weighting; `encoded` adds
-    vectors of posts as a source."""
+    """Threads of five searches, fused by reciprocal ranks. `encoded` adds vectors of posts as a source."""
     return ThreadCandidates(Contexts(context.index, WEIGHTINGS[weighting]), encoded=encoded)
 
 

@@ -1,5 +1,4 @@
-"""The engine: one opened index that finds answers, questions and formulas, explains its hits, and answers in a
-passage."""
+"""The engine: an opened index that finds answers, questions and formulas, and explains its hits."""
 
 from __future__ import annotations
 
@@ -140,8 +139,7 @@ class Engine:
             return cls(store.snapshot(), fitted, store, weighting=weighting)
 
     def refresh(self) -> Engine:
-        """Return an engine of the newest commit of the index: this one, if nothing has changed. An engine in use stays
-        as it is."""
+        """Return an engine of the newest commit: this one if nothing has changed. An engine in use stays as it is."""
         if self.store is None or self.store.status().generation == self.snapshot.info.generation:
             return self
         engine = Engine(self.store.snapshot(), self.model, self.store, adapt=self._adapt, weighting=self._weighting)
@@ -154,8 +152,7 @@ class Engine:
     def search(
         self, query: str | Query, k: int = 10, kind: Kind = "answers", **options: Unpack[SearchOptions]
     ) -> Results:
-        """Return a page of the best answers or questions for words and formulas together; `SearchOptions` lists the
-        options.
+        """Return a page of the best answers or questions for words and formulas. `SearchOptions` lists the options.
 
         Operators in the query narrow it: `"exact phrase"`, `-excluded`, `tag:`, `user:`, `is:accepted`, `after:`,
         `before:`."""
@@ -186,8 +183,7 @@ class Engine:
 
     @_explain_damage
     def score(self, query: ReadQuery, kind: Kind, hidden: HiddenText | None = None) -> ScoredQuery:
-        """Find and score the candidates of a query; for an example, without the text of the right thread that would
-        tell it."""
+        """Find and score the candidates of a query, without text that would tell which thread is right."""
         return self._scored(query, kind, hidden=hidden)
 
     def _scored(
@@ -267,8 +263,8 @@ class Engine:
 
     @_explain_damage
     def highlights(self, query: str | Query, posts: Sequence[int]) -> SnippetBuilder:
-        """Return what highlights the words and formulas of a query in the texts of some posts, for example on the page
-        of a thread."""
+        """Return what highlights the words and formulas of a query in some posts, for example on the page of a
+        thread."""
         read = self.read(check_query(query, "highlights"))
         matches = self._matches(read)
         self._posts(posts, matches)
@@ -282,8 +278,8 @@ class Engine:
 
     @_explain_damage
     def ask(self, query: str | Query, generate: bool = True) -> Extract:
-        """Return the best passage of at most 1,200 characters, with its source; in a model's words if an endpoint is
-        set and `generate` is true."""
+        """Return the best passage with its source, at most 1,200 characters; in a language model's words if there is an
+        endpoint."""
         asking = self._asking(query)
         found = best_passage(asking)
         if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):
@@ -293,8 +289,7 @@ class Engine:
 
     @_explain_damage
     def answer_basis(self, query: str | Query) -> AnswerBasis:
-        """Return what a language model needs to answer a question: the best passage, and the passages of the best
-        posts."""
+        """Return what a language model needs to answer a question: the best passages, and the posts they come from."""
         asking = self._asking(query)
         return self._basis(query, asking, best_passage(asking))
 

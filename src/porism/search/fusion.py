@@ -82,8 +82,7 @@ class Convex:
 
 @dataclass(frozen=True, slots=True)
 class ScaledSum:
-    """The sum of weight x score, the scores of each ranking scaled to 0..1. Equal scores of a ranking become
-    `if_equal`, or stay with None."""
+    """The sum of weight x score, each ranking scaled to 0..1. Equal scores become `if_equal`, or stay with None."""
 
     weights: tuple[float, ...] = ()
     if_equal: float | None = None

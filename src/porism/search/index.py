@@ -1,5 +1,5 @@
-"""An opened index as retrieval sees it: a snapshot of a store, what is derived from it once, and what its collection
-taught about ranking."""
+"""An opened index as retrieval sees it: a snapshot, what is derived from it, and what its collection taught about
+ranking."""
 
 from __future__ import annotations
 
@@ -50,8 +50,7 @@ class Index:
 
     @property
     def has_answers(self) -> bool:
-        """Whether there are answers. A collection of notes has none: a search for answers then returns the notes
-        themselves."""
+        """Whether there are answers. Notes have none: a search for answers then returns the notes themselves."""
         return self.snapshot.info.count("answer") > 0
 
     @cached_property
@@ -115,7 +114,7 @@ MOST_CONCEPTS = 5  # of each direction that a query uses
 
 @dataclass(frozen=True, slots=True)
 class ConceptMatch:
-    """A concept whose name the query contains, which adds the formula, or whose formula it contains, which adds the
+    """A concept of which the query contains the name, so that it adds the formula, or the formula, so that it adds the
     name."""
 
     concept: Concept
@@ -138,8 +137,7 @@ class ConceptTable:
             self._by_formula[concept.formula_term].append(concept)
 
     def matches(self, query: ReadQuery) -> list[ConceptMatch]:
-        """Return the strongest concepts of a query's title and its formulas. The body of a whole post matches too
-        many."""
+        """Return the strongest concepts of a query's title; the body of a whole post matches too many."""
         text = query.title
         names = dict.fromkeys(name.stems for name in find_names(text))
         names |= dict.fromkeys([" ".join(stems(text.replace(FORMULA, " ")))])

@@ -49,8 +49,7 @@ class QueryFormula:
 
 @dataclass(frozen=True, slots=True)
 class ReadQuery:
-    """A query after parsing: title and body with a mark in place of each formula, the distinct formulas, tags, and
-    notes for the user.
+    """A query after parsing: title and body with a mark for each formula, the distinct formulas, tags, and notes.
 
     With `expand`, the names and formulas that usually come together complete each other.
     Queries compare by value, so that caches recognise a query that is repeated."""
@@ -73,8 +72,7 @@ class ReadQuery:
 
 @lru_cache(QUERIES_KEPT)
 def read_query(text: str, body: str = "", tags: tuple[str, ...] = (), *, typed: bool = True) -> ReadQuery:
-    """Parse a query: a typed line, or title, body and tags of a whole post. Without `typed`, only formulas with
-    delimiters are formulas."""
+    """Parse a typed line, or a post. Without `typed`, only what is between delimiters is a formula."""
     formulas: dict[str, QueryFormula] = {}
     notes: list[str] = []
     fields: tuple[tuple[Field, str], ...] = (("title", text), ("body", body))

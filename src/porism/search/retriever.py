@@ -55,8 +55,7 @@ class Ranking:
         return Ranking(self.ids[: max(k, 0)], self.scores[: max(k, 0)])
 
     def restricted(self, ids: Sequence[int]) -> Ranking:
-        """Return the ranking of exactly these ids: those that it lacks come last, with score 0 or the lowest score if
-        that is negative."""
+        """Return the ranking of exactly these ids: those it lacks come last, with the lowest score, at most 0."""
         kept = np.isin(self.ids, ids)
         missing = np.setdiff1d(np.array(ids, np.int64), self.ids)
         lowest = min(0.0, float(self.scores[kept].min(initial=0.0)))
@@ -71,8 +70,7 @@ class Ranking:
 
 
 class PipelinePart:
-    """What retrievers and re-rankers have in common: what a reader of a run must know of them, and the models that they
-    use."""
+    """What retrievers and re-rankers have in common: notes on a run, and the models that they use."""
 
     notes: tuple[str, ...] = ()
     models: tuple[Any, ...] = ()  # records of models, which print as a note
@@ -97,8 +95,7 @@ class Retriever(PipelinePart):
         return self.search(query, self.scored_depth).restricted(ids)
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
-        """Explain the score of a hit. A subclass may give parts, which sum to the score; without them it is score and
-        rank only."""
+        """Explain the score of a hit: by parts that sum to it if a subclass gives them, else by the rank."""
         return _rank_of(self.search(query, DEPTH), id)
 
     def __rshift__(self, reranker: Reranker) -> Pipeline:
@@ -120,8 +117,7 @@ class Reranker(PipelinePart):
         return self.rerank(query, ranking.restricted(ids)).restricted(ids)
 
     def explain(self, query: ReadQuery, id: int, found: Callable[[], Ranking]) -> Explanation | None:
-        """Explain the score of a hit; None if score and rank are all there is to say. `found` returns what the parts
-        before find."""
+        """Explain the score of a hit that the parts before find, by `found()`; None if there is only a rank."""
         return None
 
 
@@ -133,8 +129,8 @@ class NamedPart(NamedTuple):
 
 
 class Pipeline(Retriever):
-    """Parts in order: a retriever, then re-rankers. A pipeline with a name reports errors with that name and the part
-    in which they happened."""
+    """A retriever, then re-rankers. With a name it reports errors with that name and the part in which they
+    happened."""
 
     def __init__(self, parts: Sequence[NamedPart], name: str = "") -> None:
         first, *others = parts
@@ -188,8 +184,7 @@ class Pipeline(Retriever):
         return any(hasattr(named.part, "instances") for named in self.parts)
 
     def instances(self, visual_ids: Sequence[int]) -> dict[int, Formula]:
-        """Return the formulas that represent visual ids in a run of this system, as far as the last part that chooses
-        them does."""
+        """Return the formulas that represent visual ids in a run, as the last part chooses that chooses any."""
         for named in reversed(self.parts):
             choose = getattr(named.part, "instances", None)
             if choose is not None:
@@ -257,8 +252,8 @@ class Fused(Retriever):
 
 
 def fuse(*retrievers: Retriever, method: Fusion | None = None) -> Pipeline:
-    """Return the pipeline that combines the rankings of several retrievers, by reciprocal ranks unless another method
-    is given."""
+    """Return the pipeline that fuses the rankings of several retrievers, by reciprocal ranks unless a method is
+    given."""
     if not retrievers:
         raise ValueError("fuse needs at least one retriever")
     return Pipeline([_named(Fused(retrievers, RRF() if method is None else method))])

@@ -1,5 +1,4 @@
-"""What a file of search analytics says: totals, popular queries and formulas, queries without results, clicks by
-position."""
+"""What a file of search analytics says: totals, popular queries and formulas, queries without results, clicks."""
 
 from __future__ import annotations
 
@@ -55,8 +54,8 @@ class PositionCount:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Search analytics. Queries that were searched fewer than `minimum_count` times are only counted: `hidden_queries`,
-    `hidden_searches`.
+    """Search analytics. Queries searched fewer than `minimum_count` times are only counted (`hidden_queries`,
+    `hidden_searches`).
 
     `unrecorded` searches were too long or looked personal; they are in the totals alone."""
 

@@ -80,8 +80,7 @@ class ShownHit(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A search: the query, the tab, the number of results, and the hits that were shown. A later page of it is no new
-    search."""
+    """A search: query, tab, number of results, and the hits that were shown. A later page of it is no new search."""
 
     query: str
     tab: str

@@ -51,8 +51,7 @@ class LocatedPost(NamedTuple):
 
 
 class QueryParts(NamedTuple):
-    """What an explanation compares a post with: the sub-expressions of the query's formulas, and what highlights
-    them."""
+    """The sub-expressions of the query's formulas, and what highlights them in a post that is explained."""
 
     parts: SharedParts
     highlighter: Highlighter

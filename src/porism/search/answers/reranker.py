@@ -1,5 +1,4 @@
-"""Re-rank by features: fetch a bounded number of threads in one batch, compute every feature, and sum them with a
-linear model.
+"""Re-rank by features: read a bounded number of threads at once, compute every feature, and sum them linearly.
 
 The best RERANKED candidates are ranked. A sample of the others is fetched with them, because features are measured in
 standard deviations over all posts. Whole formulas are compared last, and only in the threads that the other features
@@ -85,11 +84,11 @@ class FeatureTable:
 
 @dataclass(frozen=True, slots=True)
 class QueryScoring:
-    """How the candidates of a query are scored: by the context of the query, the features in use, and a factor for each
-    of all features.
+    """How the candidates of a query are scored: its context, the features in use, and a factor for each of all
+    features.
 
-    The factors are the weights of the model over the standard deviations of the features; a score is the sum of factor
-    x value."""
+    A factor is a weight of the model over the standard deviation of the feature; a score is the sum of factor x
+    value."""
 
     context: QueryContext
     features: tuple[Feature, ...]
@@ -163,8 +162,8 @@ class ScoredQuery:
 
 
 class ChosenThreads(NamedTuple):
-    """Numbers of threads: the candidates that are ranked, a sample of the others, and how many candidates each thread
-    of the sample counts for."""
+    """Numbers of threads: candidates that are ranked, a sample of the others, and how many of these a sampled thread
+    counts for."""
 
     ranked: Ints
     sample: Ints = NO_THREADS
@@ -172,8 +171,8 @@ class ChosenThreads(NamedTuple):
 
 
 class HiddenText(NamedTuple):
-    """Fields of the question of a thread, given by its number, that count as empty in some families: what an example
-    must not tell."""
+    """Fields of a thread's question that count as empty in some families, so that an example does not tell its
+    answer."""
 
     thread: int
     fields: tuple[str, ...]
@@ -181,8 +180,7 @@ class HiddenText(NamedTuple):
 
 
 class FeatureReranker(Reranker):
-    """Re-rank threads, identified by their questions; return answers or questions by the weighted sum of their
-    features."""
+    """Re-ranks threads, named by their questions; returns answers or questions by the weighted sum of features."""
 
     depth = MOST_THREADS
 
@@ -197,8 +195,7 @@ class FeatureReranker(Reranker):
         return f"FeatureReranker(kind={self.kind!r})"
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
-        """Return the answers or questions of the threads, best first. The posts that are ranked may be any posts of
-        these threads."""
+        """Return the answers or questions of the threads to which the ranked posts belong, best first."""
         found = self._threads(query, ranking)
         return self.score_threads(found.context, self.choose(found.numbers)).ranking(self.kind)
 
@@ -212,8 +209,7 @@ class FeatureReranker(Reranker):
         return np.asarray(list(dict.fromkeys(threads[threads != UNKNOWN].tolist())), np.int64)
 
     def score(self, query: ReadQuery, ranking: Ranking, ids: Sequence[int]) -> Ranking:
-        """Rank given posts by the scores that a search gives them: units of features come from what the search
-        finds."""
+        """Rank given posts by their scores in a search: what the search finds sets the units of the features."""
         found = self._threads(query, ranking)
         scoring = self.score_threads(found.context, self.choose(found.numbers)).scoring
         threads = self._threads_of(np.array(ids, np.int64))

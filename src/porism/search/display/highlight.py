@@ -58,8 +58,8 @@ class QueryPattern(ComparableFormula):
         self.symbols: SymbolSequence = layout_symbols(self.layout, table)
 
     def occurrence(self, item: ComparableFormula, skip: Collection[Level] = ()) -> Match | None:
-        """Return the occurrence of the whole query formula in a formula, at none of the levels to skip; None if there
-        is none."""
+        """Return how the whole query formula occurs in a formula, at a level that is not skipped; None if it does
+        not."""
         return find(self.operators, item.operators, skip=skip).match if len(skip) < len(LEVELS) else None
 
     def most_aligned(self, item: ComparableFormula) -> float:
@@ -106,8 +106,7 @@ def highlight(pattern: QueryPattern, item: ComparableFormula) -> Highlight:
 
 
 class MatchedNodes(NamedTuple):
-    """The MathML elements of a formula that match a query formula, and the share of the query's symbols that match.
-    More is better."""
+    """The MathML elements of a formula that match a query formula, and the share of the query's symbols that do."""
 
     share: float
     size: int
@@ -120,8 +119,7 @@ NOTHING_MATCHED = MatchedNodes(0.0, 0, ())
 def matched_nodes(
     pattern: QueryPattern, item: ComparableFormula, skip: Collection[Level], least: float
 ) -> MatchedNodes:
-    """Return the share and the elements of `highlight`, but nothing for an alignment with a smaller share than the
-    least one.
+    """Return the share and the elements of `highlight`, but nothing for an alignment with less than the least share.
 
     The pattern is known not to occur at the levels to skip."""
     found = pattern.occurrence(item, skip)
@@ -175,8 +173,8 @@ class Highlighter:
             return None
 
     def best_nodes(self, formula: Segment, numbers: Iterable[int]) -> tuple[int, ...]:
-        """Return the MathML elements of a formula of a post in the best match of some query formulas, at most the
-        limit."""
+        """Return the MathML elements of a post's formula in its best match with some query formulas, of which a few are
+        tried."""
         key = (formula.text, frozenset(numbers))
         if key not in self._nodes:
             found = self._within_time(lambda: self._best(formula, sorted(key[1])[: self._limit]))
@@ -186,7 +184,7 @@ class Highlighter:
         return self._nodes[key]
 
     def most_similar(self, number: int, formulas: Iterable[Segment]) -> Segment | None:
-        """Return the formula of a post with the largest share of a query formula, the first of equals; None if none is
+        """Return the formula of a post that a query formula matches best, the first of equals; None if none is
         similar."""
         best, least = None, 0.0
         for formula in formulas:
@@ -208,8 +206,7 @@ class Highlighter:
         return best
 
     def _matched(self, number: int, formula: Segment, least: float) -> MatchedNodes:
-        """Match a query formula with a formula of a post. It need not be found if its share is less than the least
-        one."""
+        """Match a query formula with a formula of a post; a match with less than the least share need not be found."""
         pattern, item = self._pattern(number), parsed_formula(formula.text)
         # The parts of a formula whose LaTeX was made readable, and of one that the index cut, are not those of the
         # item.

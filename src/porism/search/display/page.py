@@ -163,16 +163,15 @@ NO_FORMULAS = "no post of this index contains a formula: search for words"
 
 
 class FormulaInput(NamedTuple):
-    """The readings of the formula in a query that may contain words as well (none if it is empty), and notes on what is
-    ignored."""
+    """The readings of the formula in a query (none if it is empty), and notes on what is ignored beside it."""
 
     readings: tuple[Parsed, ...]
     notes: tuple[str, ...]
 
 
 def read_formula(text: str) -> FormulaInput:
-    """Return the first formula of a query; a query without a recognisable formula is one as a whole, unless it consists
-    of words."""
+    """Return the first formula of a query. A query without delimiters is a formula as a whole, unless it consists of
+    words."""
     pieces = list(split_query(text))
     found = [piece for piece in pieces if piece.kind == "formula"]
     if not found:

@@ -22,8 +22,7 @@ MOST_SPANNED = 100
 
 
 def bounded_lengths(mathml: str) -> str:
-    """Return MathML whose lengths are at most LARGEST_EM each and LARGEST_TOTAL_EM together; font sizes only get
-    smaller."""
+    """Return MathML with bounded lengths: LARGEST_EM each, LARGEST_TOTAL_EM together. Font sizes only get smaller."""
     total = 0.0
 
     def length(found: re.Match[str]) -> str:
@@ -233,8 +232,7 @@ class _Tag(NamedTuple):
 
 @dataclass(slots=True)
 class _Element:
-    """An open element: its name, whether it holds something tall, the levels of scripts in it, and the brackets among
-    its children."""
+    """An open element: whether it holds something tall, its levels of scripts, and the brackets among its children."""
 
     name: str
     tall: bool = False

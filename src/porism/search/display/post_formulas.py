@@ -65,8 +65,7 @@ def readable_latex(latex: str) -> str:
 
 
 def _lines(text: str) -> str:
-    """Return a formula with line breaks outside of all environments as an environment of lines, as the site shows
-    it."""
+    """Return a formula with line breaks outside of environments as an environment of lines, as the site shows it."""
     breaks, depth = [], 0
     for mark in _NESTING.finditer(text):
         if mark[0] == BREAK:
@@ -137,8 +136,7 @@ class ComparableFormula:
 
     @property
     def symbol_counts(self) -> Counter[str]:
-        """How many symbols of the layout tree there are that can be aligned: all variables, all numbers, and each other
-        label."""
+        """How often each kind of symbol occurs that can be aligned: variables, numbers, and every other label."""
         if self._symbol_counts is None:
             self._symbol_counts = Counter(map(alignment_class, self.layout.labels))
         return self._symbol_counts
@@ -146,8 +144,8 @@ class ComparableFormula:
 
 @lru_cache(MAX_LABELS)
 def alignment_class(label: str) -> str:
-    """Return with which labels a label can be aligned: variables with variables, numbers with numbers, any other with
-    itself."""
+    """Return what a label can be aligned with: variables with variables, numbers with numbers, others with
+    themselves."""
     return _CLASSES.get(symbol_kind(label), label)
 
 

@@ -54,8 +54,7 @@ class SearchHit:
 
 @dataclass(frozen=True, slots=True)
 class AlsoSearched:
-    """Something that the engine added to a query: a name that usually comes with its formula, or a formula that comes
-    with its name."""
+    """Something that the engine added to a query: the usual name of a formula, or the usual formula of a name."""
 
     kind: Literal["text", "formula"]
     text: str
@@ -63,7 +62,7 @@ class AlsoSearched:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of hits. `reading` and `notes` say how the query was read; `suggestions` say what to try when nothing was
+    """A page of hits. `reading` and `notes` say how the query was read; `suggestions` what to try when nothing was
     found.
 
     `total` counts hits; in a search that groups by thread it counts threads, and `posts` counts their hits.
@@ -146,8 +145,7 @@ class QuotedPost:
 
 @dataclass(frozen=True, slots=True)
 class AnswerSentence:
-    """A sentence of a generated answer. `cited` are the numbers of its sources, from 1; `unknown` are cited numbers
-    that no source has."""
+    """A sentence of a generated answer, the numbers of the sources it cites, from 1, and numbers that no source has."""
 
     segments: tuple[HighlightedSegment, ...]
     cited: tuple[int, ...] = ()
@@ -156,11 +154,9 @@ class AnswerSentence:
 
 @dataclass(frozen=True, slots=True)
 class Extract:
-    """The best passage for a question, at most 1,200 characters: as `text` with LaTeX between dollar signs, and as
-    `segments`.
+    """The best passage for a question, at most 1,200 characters: `text` has LaTeX between dollar signs.
 
-    A `generated` answer was written by a language model from the passages of its `sources`; it also has `sentences`
-    with their citations."""
+    A `generated` answer was written by a language model from its `sources`; its `sentences` have citations."""
 
     text: str
     segments: tuple[HighlightedSegment, ...]

@@ -81,8 +81,7 @@ def _joined(segments: Sequence[Segment]) -> list[Segment]:
 
 
 def _end(queue: Sequence[Segment], text: str, begin: re.Match[str]) -> tuple[str, str, int] | None:
-    """Return the LaTeX of an environment, the text after it, and how many segments of the queue it takes; None if it
-    never ends."""
+    """Return the LaTeX of an environment, the text after it, and how many segments it takes; None if it never ends."""
     close = f"\\end{{{begin[1]}}}"
     collected = text[begin.start() :]
     used = 0

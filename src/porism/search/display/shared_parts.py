@@ -50,8 +50,7 @@ class NeededTerms(NamedTuple):
 
 
 def needed_terms(pattern: PreparedTree) -> NeededTerms:
-    """Return the sub-expressions that a query formula needs. A wildcard matches anything, so nothing is needed of a
-    formula with one."""
+    """Return the sub-expressions that a query formula needs: none if it has a wildcard, which matches anything."""
     if any(map(is_wildcard, pattern.labels("written"))):
         return NeededTerms()
     nodes = list(_needed(pattern.nodes("renamed")))
@@ -75,8 +74,8 @@ def part_term(level: str, digest: bytes) -> str:
 
 
 class FormulaTerms(NamedTuple):
-    """The terms of a query formula as a whole, as written and with variables renamed, and those of the sub-expressions
-    that it needs."""
+    """The terms of a whole query formula, as written and with variables renamed, and those of the parts that it
+    needs."""
 
     whole: tuple[str, ...]
     needed: NeededTerms
@@ -92,8 +91,8 @@ def formula_terms(formula: Parsed) -> FormulaTerms:
 
 
 class SharedPart(NamedTuple):
-    """A sub-expression of the query: its weight x idf, the query formula it comes from, and the one that it is as a
-    whole (-1: none)."""
+    """A sub-expression of the query: its weight x idf, its query formula, and the formula that it is as a whole (-1:
+    none)."""
 
     weight: float
     formula: int
@@ -158,7 +157,7 @@ class SharedParts:
         return found
 
     def contained(self, expressions: Iterable[int]) -> set[int]:
-        """Return the formulas of the query that are among expressions of the collection, perhaps with other names of
+        """Return the query formulas that expressions of the collection contain as a whole, perhaps with other
         variables."""
         if not self._parts:
             return set()

@@ -1,5 +1,4 @@
-"""Snippets: the passage of a post that matches the query best, with matching words and parts of formulas
-highlighted."""
+"""Snippets: the passage of a post that matches the query best, with highlights."""
 
 from __future__ import annotations
 
@@ -38,16 +37,14 @@ ELLIPSIS = " …"
 
 @lru_cache(TOKENS_KEPT)
 def token_stems(token: str) -> frozenset[str]:
-    """Return the stems of the words in a token, which is a piece of text without white space such as
-    `(non-trivial),`."""
+    """Return the stems of the words in a token, a piece of text without white space such as `(non-trivial),`."""
     if token.isalnum():  # most tokens are one word
         return frozenset((stem(token),))
     return frozenset(map(stem, WORD.findall(token)))
 
 
 class MatchingWords:
-    """The words of a query in texts. Words match when their stems are equal. Each distinct token of the texts is looked
-    up once."""
+    """The words of a query in texts, which match by their stems. Each distinct token is looked up once."""
 
     def __init__(self, words: QueryTerms) -> None:
         self._weights: dict[str, float] = dict(zip(words.texts, words.scores.tolist(), strict=True))
@@ -134,8 +131,8 @@ class SnippetBuilder:
     def passage(self, text: Text, limit: int) -> tuple[HighlightedSegment, ...]:
         """Return the best whole sentences of a body of at most `limit` characters, dollar signs included.
 
-        It starts at a sentence and has complete formulas; a sentence longer than the limit ends before the piece that
-        does not fit."""
+        It has whole sentences and formulas; a sentence longer than the limit ends before the piece that does not
+        fit."""
         sentences = whole_sentences(text)
         weights = [sum(map(self._weight, sentence)) for sentence in sentences]
         widths = [sum(map(segment_width, sentence)) for sentence in sentences]
@@ -153,8 +150,7 @@ class SnippetBuilder:
         return self._highlighter.best_nodes(formula, {part.formula for part in shared}) if shared else ()
 
     def contained(self, *texts: Text) -> int:
-        """Return how many formulas of the query these texts contain as a whole, perhaps with other names of
-        variables."""
+        """Return how many query formulas these texts contain as a whole, perhaps with other variables."""
         return len(self._parts.contained(set().union(*map(expression_ids, texts))))
 
     def _best_window(self, pieces: Sequence[str]) -> tuple[int, int]:

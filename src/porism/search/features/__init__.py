@@ -1,5 +1,4 @@
-"""Features: one file per idea. Each module of this package with a tuple FEATURES adds its features to the engine, and
-so do plug-ins.
+"""Features: one file per idea. Tuples FEATURES of this package's modules, and plug-ins, add features to the engine.
 
 A feature is an object with a name, a level and two methods: `compute` returns a value for every candidate, `explain`
 says what a value is made of. To add one, write a module here and give it a weight in the model (`porism model train
@@ -20,8 +19,7 @@ from porism.search.features.feature import Feature
 
 @lru_cache(1)
 def all_features() -> tuple[Feature, ...]:
-    """Return the features of threads and answers that the modules of this package and plug-ins declare, in the order of
-    their names."""
+    """Return the features of this package and of plug-ins, in the order of their names."""
     found = {feature.name: feature for feature in own_features()}
     for added in working(FEATURES, plugin_features):
         found = {feature.name: feature for feature in added} | found
@@ -35,8 +33,7 @@ def own_features() -> list[Feature]:
 
 
 def plugin_features(plugin: Plugin) -> tuple[Feature, ...]:
-    """Return the features of a plug-in, which names a feature, a tuple of features, or a module with a tuple
-    FEATURES."""
+    """Return the features of a plug-in: a feature, a tuple of features, or a module with a tuple FEATURES."""
     found = plugin.load()
     found = getattr(found, "FEATURES", found)
     features = found if isinstance(found, tuple) else (found,)

@@ -17,8 +17,7 @@ Level = Literal["thread", "answer"]
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """A part of a feature's value and its cause: a word of the query, a formula of the query (by number), or what
-    `text` says.
+    """A part of a feature's value and its cause: a word or a formula (by number) of the query, or what `text` says.
 
     Reasons about the same word or formula are shown together, whichever features they come from."""
 
@@ -70,8 +69,7 @@ class Feature:
     least_weight: ClassVar[float] = 0.0
 
     def reads(self, context: QueryContext) -> Sequence[str]:
-        """Return the families of which the feature reads terms of documents for a query; by default all of
-        `families`."""
+        """Return the families of which the feature reads terms of documents for a query."""
         return self.families
 
     def prepare(self, batch: CandidateBatch, so_far: RankingSoFar) -> Any:

@@ -74,14 +74,12 @@ def needs_feedback(batch: CandidateBatch, values: Mapping[str, Values]) -> bool:
 
 
 def feedback_terms(context: QueryContext, documents: Threads, best: Ints) -> dict[str, QueryTerms]:
-    """Return for each family the terms that weigh most in the best threads, given by their positions in a batch; the
-    weights sum to 1."""
+    """Return the terms of each family that weigh most in the best threads of a batch; the weights sum to 1."""
     return {family: _feedback_terms(context, documents, best, family) for family in MOST_TERMS}
 
 
 def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, family: str) -> QueryTerms:
-    """Return the terms with the largest sum of strengths over the threads; a term of a single thread is not what they
-    share."""
+    """Return the terms with the largest sum of strengths over the threads, of those that more than one thread has."""
     rows, field_weights = documents.terms[family], np.array(THREAD.vector(FIELDS))
     posts = span_positions(documents.starts[best], documents.ends[best])
     thread_of_post = np.repeat(np.arange(len(best)), documents.ends[best] - documents.starts[best])

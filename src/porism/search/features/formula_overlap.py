@@ -71,8 +71,8 @@ def _best_similarities(batch: CandidateBatch) -> list[npt.NDArray[np.float64]]:
 
 
 class FormulaOverlap(Feature):
-    """For each formula of the query the square of the best similarity found in the thread or answer, times the
-    logarithm of its size."""
+    """For each query formula, the square of the best similarity in the thread or answer, times the logarithm of its
+    size."""
 
     families = (VISUAL_FAMILY,)
     of_formulas = True

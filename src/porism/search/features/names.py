@@ -83,8 +83,8 @@ class TitleIdentity(Feature):
         return values
 
     def _possible(self, batch: CandidateBatch) -> Ints:
-        """Return the threads whose titles may overlap enough: the terms that they share with the query suffice if they
-        have no others."""
+        """Return the threads whose titles overlap enough if they have no other terms than those that the query
+        shares."""
         shared, asked = np.zeros(batch.thread_count), 0.0
         for family, weight in FAMILIES.items():
             terms, rows = batch.context.terms[family], batch.documents.terms[family]

@@ -124,8 +124,8 @@ def read_symbols(
     candidates: SymbolSequences, table: LabelTable, with_edges: bool, item: int, lane: int, longest: int,
     symbols: Array, total: Any,
 ) -> Any:  # fmt: skip
-    """Write the symbols of a candidate into a lane: label, kind, edge and cost of inserting it. Return `total` and the
-    sum of these costs."""
+    """Write label, kind, edge and cost of inserting each symbol of a candidate into a lane; add these costs to
+    `total`."""
     start, end = candidates.starts[item], candidates.ends[item]
     at = lane
     for symbol in range(start, end):
@@ -211,8 +211,7 @@ class SymbolPair(NamedTuple):
 
 
 def matched_pairs(query: SymbolSequence, item: SymbolSequence) -> list[SymbolPair]:
-    """Return the pairs of the cheapest alignment, in order. A match of symbols on different edges costs the symbol's
-    weight."""
+    """Return the pairs of the cheapest alignment, in order. A match on different edges costs the symbol's weight."""
     return [SymbolPair(a, b) for a, b in cheapest_path(query, item).tolist()]
 
 

@@ -135,8 +135,7 @@ def count_terms(queries: Sequence[FormulaQuery], snapshot: Snapshot) -> list[Que
 
 
 def selective_terms(family: str, counted: CountedTerms, depth: int, formulas: int) -> Sequence[Term]:
-    """Return the terms of a family; in a large index without the most frequent ones, if the others have enough
-    postings."""
+    """Return the terms of a family; in a large index without the most frequent ones, if the others select enough."""
     if formulas < LARGE_INDEX:
         return counted.terms
     rare = np.flatnonzero(counted.documents <= MAX_DOCUMENT_SHARE[family] * formulas)

@@ -1,5 +1,4 @@
-"""Explanations of formula hits: which symbols of the query match which symbols of the formula, under which names, and
-what each feature adds."""
+"""Explanations of formula hits: which symbols match, under which names, and what each feature adds."""
 
 from __future__ import annotations
 
@@ -93,8 +92,7 @@ def _same_length(pairs: Iterable[NodePair]) -> NodePair:
 
 
 def renamed_variables(query: FlatLayout, item: FlatLayout, pairs: Iterable[SymbolPair]) -> list[Binding]:
-    """Return the variables of the query that an alignment renames, each bound to the one it is paired with most
-    often."""
+    """Return the variables that an alignment renames, each with the name it is paired with most often."""
     partners: dict[str, Counter[str]] = {}
     for pair in pairs:
         name = query.labels[pair.query]

@@ -1,5 +1,4 @@
-"""Features of formula search: each compares the query with candidate formulas in one way. The score is their weighted
-sum."""
+"""Features of formula search: each compares the query with candidates in one way. A score is their weighted sum."""
 
 from __future__ import annotations
 
@@ -27,8 +26,7 @@ RENAMED_LEVEL = LEVELS.index("renamed")
 
 @dataclass(frozen=True, slots=True)
 class FormulaContext:
-    """What features read besides the candidates: the analysed query, and kind and weight of every label in both
-    trees."""
+    """What features read besides the candidates: the query, and kind and weight of every label in both trees."""
 
     query: FormulaQuery
     layout_labels: LabelTable
@@ -124,8 +122,7 @@ class StructureFeature:
 class OccurrenceFeature:
     """A bonus for the same formula and for formulas that contain the query.
 
-    Where the query must occur, the searcher replaces it by the level of the match, which then decides before all other
-    features."""
+    Where the query must occur, the searcher replaces it by the level of the match, which then decides first."""
 
     name: str = "occurrence"
     weight: float = 1.0
@@ -134,7 +131,7 @@ class OccurrenceFeature:
     inside: float = 0.1
 
     def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Give the bonus by level; operator trees that align perfectly are the same formula in another notation or
+        """Give the bonus by level; operator trees that align perfectly are the same formula in other notation or
         order."""
         whole = batch.operator_sizes == len(context.query.operators.labels)
         renamed = np.where((batch.levels == RENAMED_LEVEL) & whole, self.renamed, 0.0)

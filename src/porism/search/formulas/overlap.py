@@ -52,8 +52,8 @@ class ComparedFormulas(NamedTuple):
 
 
 class BoundFormulas(NamedTuple):
-    """Formulas similar to one with wildcards, the visual ids of those to which it binds, and how many were not matched
-    for lack of time."""
+    """Formulas similar to one with wildcards, those to which it binds, and how many were not matched for lack of
+    time."""
 
     similar: SimilarFormulas
     visual_ids: tuple[int, ...]
@@ -144,8 +144,7 @@ def _fill_bounds(
     starts: Any, ends: Any, labels: Any, kinds: Any, weights: Any, wanted: Any, size: int, variables: int,
     variable_weight: float, total: float, out: Any,
 ) -> None:  # fmt: skip
-    """Write for each candidate the largest similarity that an alignment could have if the order of symbols did not
-    matter.
+    """Write the largest similarity that each candidate could have if the order of symbols did not matter.
 
     `wanted` has the number of times that the query has each label; it is unchanged in the end."""
     for number in range(len(starts)):

@@ -65,8 +65,7 @@ def layout_symbols(layout: FlatLayout, symbols: SymbolTable) -> SymbolSequence:
 
 
 def known_symbols(layout: FlatLayout, symbols: SymbolTable) -> SymbolSequence | None:
-    """Return a layout tree in reading order as a symbol sequence; None if it has a label that no formula of the index
-    has."""
+    """Return a layout tree as a symbol sequence; None if it has a label that no formula of the index has."""
     try:
         ids = np.array(list(map(symbols.labels.__getitem__, layout.labels)), np.int32)
     except KeyError:
@@ -119,8 +118,7 @@ def readings_of(query: ReadQuery) -> list[Parsed]:
 
 
 def choose_readings(query: ReadQuery, documents: Documents) -> ReadQuery:
-    """Return the query with the best supported reading of each formula. Without a difference the most usual reading
-    stays."""
+    """Return the query with the best supported reading of each formula; of equals the most usual one."""
     if not any(formula.others for formula in query.formulas):
         return query
     return replace(query, formulas=tuple(_chosen(formula, documents) for formula in query.formulas))
@@ -133,8 +131,7 @@ def _chosen(formula: QueryFormula, documents: Documents) -> QueryFormula:
 
 
 def best_reading(readings: Sequence[Parsed], documents: Documents) -> Parsed:
-    """Return the reading that an index supports best, by the share of its sub-expressions that some document contains;
-    of several the first."""
+    """Return the first of the readings with the largest share of sub-expressions that some document contains."""
     terms = [part_terms(reading) for reading in readings]
     found = iter(documents([term for own in terms for term in own]))
     support = [sum(next(found) > 0 for _ in own) / len(own) if own else 0.0 for own in terms]

@@ -86,8 +86,8 @@ _make_hit = partial(tuple.__new__, FormulaHit)
 
 
 class FormulaPage(NamedTuple):
-    """A page of hits, and how many there are in all. `unmatched` candidates were not matched for lack of time. `latex`
-    has the LaTeX of the hits."""
+    """A page of hits, how many there are, how many candidates were not matched for lack of time, and the LaTeX of the
+    hits."""
 
     hits: list[FormulaHit]
     total: int
@@ -105,8 +105,7 @@ class ScoredCandidates(NamedTuple):
     unmatched: int = 0
 
     def order(self) -> npt.NDArray[np.int64]:
-        """Return the positions of the candidates, best first; equal scores in the order of candidates, which is that of
-        visual ids."""
+        """Return the positions of the candidates, best first; equal scores by visual id."""
         return np.argsort(-self.contributions.sum(axis=1), kind="stable")
 
     def keep(self, mask: npt.NDArray[np.bool_]) -> ScoredCandidates:
@@ -115,8 +114,7 @@ class ScoredCandidates(NamedTuple):
 
 
 class ScoredFormulas(NamedTuple):
-    """Distinct formulas, best first: their visual ids, their scores, and how posts use them. `unmatched` candidates
-    were not matched for lack of time."""
+    """Distinct formulas, best first, and how posts use them. `unmatched` ones were not matched for lack of time."""
 
     visual_ids: npt.NDArray[np.int64]
     scores: Scores
@@ -144,8 +142,7 @@ class FormulaSearcher:
         return found
 
     def search(self, formula: str | Parsed, k: int = 1000, mode: Mode = "similar") -> list[FormulaHit]:
-        """Return the k best formulas, best first; equal scores by id. The query is a parsed formula or LaTeX; any
-        string is legal.
+        """Return the k best formulas, equal scores by id. The query is a parsed formula, or any string of LaTeX.
 
         `exact`: the same formula up to notation and order of operands; `subformula`: formulas that contain the query,
         the strictest level first; `diverse`: as `similar`, but formulas that differ only by names and numbers are
@@ -153,7 +150,7 @@ class FormulaSearcher:
         return self.page(formula, 0, k, mode).hits
 
     def page(self, formula: str | Parsed, offset: int, k: int, mode: Mode = "similar") -> FormulaPage:
-        """Return k hits of `search` from `offset` on, and the number of all hits (at most DEPTH, unless more are
+        """Return k hits of `search` from `offset` on, and the number of all hits (DEPTH at most, or as many as
         requested)."""
         mode = check_choice(mode, "formula search", "mode", MODES)
         if not self.size:
@@ -171,7 +168,7 @@ class FormulaSearcher:
         return FormulaPage(hits, min(depth, len(order)), scored.unmatched, partial(scored.batch.records.latex, shown))
 
     def most_similar(self, formulas: Sequence[Parsed], k: int) -> list[ScoredFormulas]:
-        """Return the k most similar formulas to each of some, searched together; fewer candidates are examined than in
+        """Return the k formulas most similar to each of several, searched together among fewer candidates than in
         `search`."""
         if not self.size or not formulas:
             nothing = TermStatistics(np.empty(0, np.int64), np.empty(0, np.int64))
@@ -232,8 +229,8 @@ class FormulaSearcher:
         possible: list[int],
         mode: Mode,
     ) -> ScoredCandidates:
-        """Raise the candidates in which the query occurs by their level; drop the others, unless similar formulas are
-        requested."""
+        """Raise candidates in which the query occurs by their level; drop the others, unless similar ones are
+        wanted."""
         numbers = scored.batch.numbers
         ordered = dict.fromkeys((*possible, *numbers[scored.order()].tolist()))
         matched = match_trees(
@@ -248,8 +245,7 @@ class FormulaSearcher:
         return scored if mode in ("similar", "diverse") else scored.keep(scored.contributions[:, OCCURRENCE] > 0)
 
     def explain(self, formula: str | Parsed, visual_id: int, mode: Mode = "similar") -> Explanation:
-        """Explain the score of a formula: parts that sum to it, matched MathML elements on both sides, and
-        renamings."""
+        """Explain the score of a formula by parts that sum to it, with the matched MathML elements and renamings."""
         context = self.analyse(formula)
         scored = self.score(context, DEPTH, mode)
         at = np.flatnonzero(scored.batch.visual_ids == visual_id)

@@ -246,11 +246,9 @@ def find_pairs(query: PathGroups, paths: PathRows, start: int, end: int, buffers
 
 @compiled
 def best_pair(query: PathGroups, paths: PathRows, start: int, number: int, least: float, buffers: _Buffers) -> float:
-    """Return common structure x symbol agreement of the best of the pairs whose common structure is not less than
-    `least`.
+    """Return common structure x symbol agreement of the best pair with at least `least` of common structure.
 
-    The pair that can have the largest score is examined first, and the others only while they can still have a larger
-    one."""
+    The pair that can score most is examined first, and others only while they can still score more."""
     best = 0.0
     while True:
         chosen = -1
@@ -282,8 +280,7 @@ def find_key(slots: Array, slot_keys: Array, key: int) -> int:
 def symbol_agreement(
     query: PathGroups, paths: PathRows, node: int, first: int, last: int, start: int, buffers: _Buffers
 ) -> float:
-    """Return the weight of the paths on which symbols agree when each symbol of the query is mapped to one of the
-    formula."""
+    """Return the weight of the paths on which symbols agree when each query symbol is mapped to one of the formula."""
     # Names for the columns: taking one out of its tuple costs more than using it.
     keys, key_index, key_starts, nodes = paths.keys, buffers.key_index, query.key_starts, query.nodes
     labels, cells, present = paths.labels, buffers.cells, buffers.present
@@ -311,8 +308,7 @@ def add_shared(
     symbol_starts: Array, symbols: Array, counts: Array, symbol_label: Array, symbol_weight: Array, labels: Array,
     group: int, run: int, end: int, cells: Array, present: Array, size: int,
 ) -> int:  # fmt: skip
-    """Add the paths that a query group shares with the paths from `run` to `end`, for each pair of symbols; return the
-    number of columns."""
+    """Add the shared paths of a query group and the span, for each pair of symbols; return the number of columns."""
     while run < end:
         label = labels[run]
         next_run = run + 1

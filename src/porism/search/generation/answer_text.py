@@ -1,5 +1,4 @@
-"""Answers as text of at most 1,200 characters, cut after a sentence, never inside a formula, with the citations that
-name the passages behind each sentence."""
+"""Answers as text of at most 1,200 characters, cut after a sentence, never inside a formula, with their citations."""
 
 from __future__ import annotations
 
@@ -59,7 +58,7 @@ def join(sentences: Iterable[Sentence]) -> str:
 
 
 def fit(sentences: Sequence[Sentence], limit: int = MAX_LENGTH) -> list[list[Segment]]:
-    """Return the first sentences that fit into the limit. If the first one alone does not, it is cut between words or
+    """Return the first sentences that fit into the limit. A first one that does not is cut between words or
     formulas."""
     kept: list[list[Segment]] = []
     for sentence in sentences:
@@ -97,8 +96,7 @@ THOUGHTS = re.compile(r"<think>.*?(?:</think>|\Z)", re.DOTALL)  # what some mode
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """A written answer as sentences with their citations. `cut` is true if sentences were left out, because the answer
-    was too long."""
+    """A written answer as sentences with their citations. `cut` says that it was too long and lost sentences."""
 
     sentences: tuple[AnswerSentence, ...]
     cut: bool

@@ -1,8 +1,7 @@
-"""A language model behind an address that follows the OpenAI protocol: chat completions, plain completions, and streams
-of both.
+"""A language model behind an address that follows the OpenAI protocol: chats, plain completions, and streams.
 
-Nothing of a reply is trusted: its size, its time, its status and its form are checked. Redirects are not followed,
-because the key would go with them."""
+The size, time, status and form of a reply are checked. Redirects are not followed, because the key would go with
+them."""
 
 from __future__ import annotations
 
@@ -65,8 +64,7 @@ class Reply:
 
 @contextmanager
 def posted(url: str, body: bytes, headers: Mapping[str, str], seconds: float) -> Iterator[Reply]:
-    """Send a POST request and return the reply. Raise ValueError for an invalid address, TimeoutError, or another
-    OSError."""
+    """Send a POST request and return the reply. Raise ValueError for an invalid address, or an OSError."""
     from http.client import HTTPException
 
     connection, path = _connection(url, seconds)
@@ -118,8 +116,7 @@ SHOWN = 200  # characters of a reply that a message quotes
 
 
 class EndpointError(PorismError):
-    """A language model did not answer, or not as the protocol says. `may_pass` is true if the same request may succeed
-    later."""
+    """A language model did not answer as the protocol says. `may_pass` is true if the request may succeed later."""
 
     def __init__(self, message: str, *, where: str = "", fix: str = "", may_pass: bool = False) -> None:
         super().__init__(message, where=where, fix=fix)
@@ -143,8 +140,7 @@ class Sampling:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What a model wrote. `finished` is true if it ended by itself; tokens are None where the endpoint does not count
-    them."""
+    """What a model wrote, whether it ended by itself, and the numbers of tokens if the endpoint counts them."""
 
     text: str
     finished: bool
@@ -155,8 +151,8 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Address of a language model. The key is sent as a bearer token and never shown; `seconds` is the longest time of
-    a whole reply."""
+    """Address of a language model. The key is a bearer token and never shown; `seconds` is the limit of a whole
+    reply."""
 
     url: str
     model: str

@@ -65,8 +65,7 @@ def best_passages(asking: Asking) -> tuple[QuotedPost, ...]:
 
 @dataclass(frozen=True, slots=True)
 class AnswerBasis:
-    """What an answer is written from: the question, and the best passage with the passages of the best posts as its
-    sources."""
+    """What an answer is written from: the question, the best passage, and the passages of the best posts."""
 
     question: str
     extract: Extract
@@ -104,8 +103,7 @@ def generate_answer(endpoint: Endpoint, basis: AnswerBasis) -> Extract:
 
 
 def stream_answer(endpoint: Endpoint, basis: AnswerBasis) -> Iterator[Writing | Extract]:
-    """Yield an answer while it is written, and at last the whole; the best passage, with a note, if the model does not
-    answer."""
+    """Yield an answer while it is written, and at last the whole; the best passage if the model does not answer."""
     began = time.perf_counter()
     text, shown = "", 0
     try:

@@ -1,5 +1,4 @@
-"""Train a model on a collection, from scratch or from a given directory: its training examples, and the texts of posts
-as models read them."""
+"""Train a model on a collection: its training examples, and the texts of posts as models read them."""
 
 from __future__ import annotations
 

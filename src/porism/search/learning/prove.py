@@ -58,8 +58,7 @@ class JudgedSet(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class ProvedTopic:
-    """The first hits of the engine for a topic: its scores, the model's scores by signal, which hits are relevant, and
-    how many posts are."""
+    """The first hits of a topic: scores of the engine, scores of the model by signal, and which hits are relevant."""
 
     fold: str
     base: Values
@@ -78,8 +77,7 @@ class ProvedTopic:
 
 
 class ModelUse(NamedTuple):
-    """What a use of the model gives: mean average precision without and with it, the p-value, and the weights that were
-    chosen."""
+    """A use of the model: mean average precision without and with it, the p-value, and the chosen weights."""
 
     use: str
     topics: int

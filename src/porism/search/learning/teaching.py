@@ -1,5 +1,4 @@
-"""The collection teaches its own ranking: known-item queries that an index makes of its own posts choose a few factors
-of the default weights.
+"""The collection teaches its own ranking: known-item queries made of its posts choose a few factors of the weights.
 
 A title should find its question by the rest of it, a title of a linked question the other one, a term that a text
 defines that text; what would tell the answer is hidden. One half of the queries chooses, the other half tests. The
@@ -43,8 +42,8 @@ class OwnQuery(NamedTuple):
 
 
 class Taught(NamedTuple):
-    """The candidates of a query: their weighted features, summed by group (the last column: all others), and which one
-    is right."""
+    """The candidates of a query: weighted features summed by group (the last column: all others), and which one is
+    right."""
 
     values: Floats
     right: npt.NDArray[np.bool_]
@@ -96,8 +95,8 @@ def _values(taught: Sequence[Taught], factors: dict[str, float]) -> Floats:
 
 
 def own_queries(engine: Engine) -> Iterator[OwnQuery]:
-    """Yield queries of threads that are spread over the whole collection, at most MOST_QUERIES. Linked questions give
-    queries where links are indexed."""
+    """Yield at most MOST_QUERIES queries of threads that are spread over the collection; links give some where
+    indexed."""
     snapshot, content = engine.snapshot, engine.content
     every = np.fromiter(content.question_ids(), np.int64)
     ids = every[np.unique(np.linspace(0, len(every) - 1, MOST_QUERIES).astype(np.int64))]
@@ -114,7 +113,7 @@ def own_queries(engine: Engine) -> Iterator[OwnQuery]:
 
 
 def _queries_of(engine: Engine, post: Post, row: int, linked: Sequence[Text]) -> Iterator[OwnQuery]:
-    """Yield the queries that one question gives, the most telling first: a linked question, a defined term, its own
+    """Yield the queries that one question gives, the most telling first: a linked question, a defined term, its
     title."""
     for title in linked[:1]:
         yield OwnQuery(title.plain(), HiddenText(row, ("linked_titles", "question_comments")))

@@ -1,5 +1,4 @@
-"""Fit the weights of the ranking model on judged topics, so that relevant posts rank before all others. No weight is
-negative.
+"""Fit the weights of the ranking model, none of them negative, so that relevant posts of judged topics rank first.
 
 The loss of a topic is the mean over its relevant posts of -ln(e^s / (e^s + sum of e^t)), where s is the score of the
 post and t runs over the scores of the posts that are not relevant. A penalty on the squared weights is added. Posts
@@ -64,8 +63,7 @@ Measure = Callable[[Example, Weights], float]
 def make_examples(
     engine: Engine, topics: Sequence[Topic], grades: Mapping[str, Mapping[int, int]], kind: Kind
 ) -> list[Example]:
-    """Return an example for each topic that has a relevant post. The engine's own model ranks the posts that feedback
-    learns from."""
+    """Return an example for each topic with a relevant post. The engine's model ranks what feedback learns from."""
     found = []
     for topic in topics:
         relevant = {post for post, grade in grades.get(topic.id, {}).items() if grade >= RELEVANT}
@@ -90,8 +88,7 @@ def make_example(
 
 
 def fit(topics: Sequence[Example], kind: Kind, fixed: Mapping[str, float] = MappingProxyType({})) -> Weights:
-    """Return the weights that minimise the loss, in the order of `all_features()`. Those of `fixed` features are
-    given."""
+    """Return the weights that minimise the loss, by `all_features()`. Those of `fixed` features are given."""
     from scipy.optimize import minimize
 
     usable = [topic for topic in topics if topic.relevant.any() and not topic.relevant.all()]
@@ -179,8 +176,8 @@ def cross_validate(
 ) -> list[float]:
     """Return the mean of each set under weights fitted on the other sets and on `further` topics.
 
-    A single set is split into FOLDS parts. Its figure is the mean over all its topics, each under weights fitted on the
-    other parts."""
+    A single set is split into FOLDS parts; its figure is the mean over topics under weights fitted on the other
+    parts."""
     if len(sets) == 1:
         folds = [list(sets[0][start::FOLDS]) for start in range(FOLDS)]
         figures = cross_validate(folds, kind, measure, further)
@@ -204,8 +201,7 @@ def replace_weights(model: Model, kind: Kind, weights: Weights) -> Model:
 def train_files(
     engine: Engine, files: Sequence[JudgedTopics], kind: Kind, out: Path, further: Sequence[Example] = ()
 ) -> Iterator[str]:
-    """Fit on all files and on `further` topics, write the model, and yield the lines of a table of mean average
-    precision.
+    """Fit on all files and on `further` topics, write the model, and yield the lines of a table of figures.
 
     The columns are: the file of topics, the number of topics, the figure of the engine's model, that of weights fitted
     on the other files (for a single file, on its other topics) and on `further` topics, and that of the new model."""
@@ -246,8 +242,7 @@ MOST_TOPICS = 1000  # further ones add time and little else
 def duplicate_examples(engine: Engine, progress: Progress = SILENT) -> list[Example]:
     """Return an example for each question that is a duplicate of another one of the collection.
 
-    The engine's index must be without links, or the title of the query would be found in the threads that are linked
-    with it."""
+    The engine's index must have no links, or a query would find its title in the threads that are linked with it."""
     _check_without_links(engine)
     duplicates = find_duplicates(engine.content)
     chosen = sorted(duplicates)[:: max(1, -(-len(duplicates) // MOST_TOPICS))]
@@ -283,8 +278,7 @@ def find_duplicates(content: Content) -> dict[int, set[int]]:
 
 
 def _examples(engine: Engine, question: int, others: set[int]) -> Iterator[Example]:
-    """Yield the example of a question, without its own answers among the candidates; none if its duplicates have no
-    answers."""
+    """Yield the example of a question, without its own answers; none if its duplicates have no answers."""
     answers = engine.content.answers_by_question([question, *sorted(others)])
     own = [answer.id for answer in answers.pop(question, ())]
     relevant = {answer.id for found in answers.values() for answer in found}

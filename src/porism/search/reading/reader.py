@@ -1,5 +1,4 @@
-"""How a typed query is understood: operators of the box, formulas, spelling, other words for the same idea.
-`QueryReading` reports it."""
+"""How a typed query is understood: operators of the box, formulas, spelling, other words for the same idea."""
 
 from __future__ import annotations
 
@@ -67,7 +66,7 @@ class QueryReader:
         self.read = cached_method(QUERIES_KEPT, self._read)
 
     def _read(self, typed: str, as_words: bool = False, verbatim: bool = False) -> TypedQuery:
-        """Read a typed query. `as_words`: only formulas with delimiters are formulas; `verbatim`: spelling and wording
+        """Read a typed query. With `as_words` only delimiters make formulas; with `verbatim` spelling and wording
         stay."""
         box = read_box(decode_accents(typed))
         content = box.text

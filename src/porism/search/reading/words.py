@@ -198,8 +198,7 @@ class Speller:
         return bool(self._vocabulary.counts) and word not in stopwords() and not has_synonyms(word)
 
     def joined_or_split(self, text: str) -> tuple[str, ...]:
-        """Return words of a text in their other spelling, as one word or as two, where posts use it: `eigen value`,
-        `nullspace`."""
+        """Return words in their other spelling, as one or two, where posts use it: `eigen value`, `nullspace`."""
         words = [match[0].lower() for match in _WORD.finditer(text)]
         counts = self._vocabulary.counts
         joined = [a + b for a, b in pairwise(words) if min(len(a), len(b)) > 2 and counts.get(a + b, 0) > RARE]

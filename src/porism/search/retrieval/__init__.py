@@ -1,2 +1,1 @@
-"""A query against an index: its terms with their statistics, what features read of candidates, and the searches for
-candidates."""
+"""A query against an index: its terms with statistics, candidates, and what features read of them."""

@@ -1,5 +1,4 @@
-"""Searches by terms, and candidate threads: the union of the best of several searches. Each finds threads that the
-others miss."""
+"""Searches by terms, and candidate threads: the union of several searches, as each finds what the others miss."""
 
 from __future__ import annotations
 
@@ -29,8 +28,7 @@ MOST_POSTINGS = 1_000_000  # threads in the lists of a search; the longest lists
 
 @dataclass(frozen=True, slots=True)
 class TermSearch:
-    """Search the query's strongest terms of some families together; with `concepts` those that the query's concepts
-    add."""
+    """Search the query's strongest terms of some families together, or with `concepts` those that its concepts add."""
 
     families: tuple[str, ...]
     weighting: Weighting | None = None  # by default, that of the context
@@ -48,8 +46,7 @@ class TermSearch:
 
 
 def bounded(lists: npt.NDArray[np.int64], most: int = MOST_POSTINGS) -> list[int]:
-    """Return the positions of the shortest lists that have at most `most` entries in all, in their order; at least
-    one."""
+    """Return the positions, in order, of the shortest lists that have at most `most` entries in all; at least one."""
     shortest = np.argsort(lists, kind="stable")
     number = max(1, int(np.searchsorted(np.cumsum(lists[shortest]), most, side="right")))
     positions: list[int] = np.sort(shortest[:number]).tolist()
@@ -132,8 +129,7 @@ class ThreadCandidates(Retriever):
 
 
 def _bound(context: QueryContext, allow: Filter | None) -> list[Search]:
-    """Return the search for threads with formulas to which a query with wildcards binds: none of its terms finds
-    them."""
+    """Return the search for threads with formulas to which wildcards bind: no term of the query finds them."""
     if not any(formula.has_wildcards for formula in context.query.formulas):
         return []
     ids = dict.fromkeys(number for found in context.bound_formulas for number in found.visual_ids)
@@ -142,8 +138,8 @@ def _bound(context: QueryContext, allow: Filter | None) -> list[Search]:
 
 
 def _nearest(context: QueryContext, allow: Filter | None) -> list[Search]:
-    """Return the searches for threads whose questions have vectors near to that of the query. A filter knows terms
-    only: with one, none."""
+    """Return the searches for questions with vectors near to that of the query; none with a filter, which knows terms
+    only."""
     encoder, query = context.index.snapshot.learned.encoder, None if allow else context.encoded_query
     if encoder is None or query is None:
         return []
@@ -151,7 +147,7 @@ def _nearest(context: QueryContext, allow: Filter | None) -> list[Search]:
 
 
 class TermRetriever(Retriever):
-    """Ranks threads (named by their questions), or answers if the view is one of answers, by the weights of the query's
+    """Ranks threads (named by their questions) or answers, depending on the view, by the weights of the query's
     terms."""
 
     def __init__(

@@ -1,5 +1,4 @@
-"""What features read: a query and its statistics (`QueryContext`), and a batch of candidate threads
-(`CandidateBatch`)."""
+"""What features read: a query with statistics (`QueryContext`), and a batch of candidates (`CandidateBatch`)."""
 
 from __future__ import annotations
 
@@ -82,24 +81,22 @@ class QueryContext:
 
     @cached_property
     def encoded_query(self) -> Values | None:
-        """The vector of the query by the encoder of the index; None if the index has no vectors of posts, or the query
-        no text."""
+        """The vector of the query by the encoder of the index; None without an encoder, or without text."""
         encoder = self.index.snapshot.learned.encoder
         texts = encoder_texts(self.query)
         return encoder.query(texts) if encoder and texts else None
 
     @cached_property
     def vector_names(self) -> frozenset[str]:
-        """The kinds of vectors that threads can be compared by: those of terms, and those of the encoder if it encodes
-        the query."""
+        """The vectors that threads can be compared by: those of terms, and those of the encoder if it encodes the
+        query."""
         learned = self.index.snapshot.learned
         encoded = learned.encoder.fields if learned.encoder and self.encoded_query is not None else ()
         return frozenset((*learned.vectors, *encoded))
 
     @cached_property
     def formula_share(self) -> float:
-        """The share of formulas in the query: weight x idf of their tuples beside that of the words. Short queries are
-        drawn towards the usual share."""
+        """The share of formulas in the query, by weight x idf. Short queries are drawn towards the usual share."""
         formulas, words = (float(self.terms[family].scores.sum()) for family in ("tuples", "words"))
         return (formulas + PRIOR * USUAL_SHARE) / (formulas + words + PRIOR)
 
@@ -133,8 +130,7 @@ class QueryContext:
 
 
 class Contexts:
-    """The contexts of recent queries, so that the parts of a system share what they compute. Safe for concurrent
-    use."""
+    """The contexts of recent queries, which the parts of a system share. Safe for concurrent use."""
 
     def __init__(self, index: Index, weighting: TfIdfWeighting = DEFAULT) -> None:
         self.index = index
@@ -157,16 +153,14 @@ class Contexts:
 
 
 class BestSimilarities(NamedTuple):
-    """The formulas that were compared with a batch, and for each of them the largest similarity among the formulas of
-    every post."""
+    """The formulas that were compared with a batch, and for each of them the best similarity in every post."""
 
     similar: tuple[SimilarFormulas, ...]
     best: list[npt.NDArray[np.float64]]
 
 
 class CandidateBatch:
-    """Candidate threads with their documents, and the views in which terms are scored. Scores are computed once, when a
-    feature first needs them.
+    """Candidate threads with their documents, and the views in which terms are scored, once when a feature needs them.
 
     The threads from number `ranked` on are a sample of further candidates. They are not ranked: each counts for
     `sample_weight` threads in the standard deviations of the features."""
@@ -230,8 +224,8 @@ class CandidateBatch:
         return np.asarray(score_batch(self.documents, rows, terms.keys, scores, table, table)[0][0])
 
     def _scores(self, terms: QueryTerms, views: Sequence[View]) -> tuple[Values, Values]:
-        """Return the score of each thread in each view, and of each post as an answer; 0 without terms, of which no
-        rows are read then."""
+        """Return the score of each thread in each view, and of each post as an answer; 0 without terms, and no rows are
+        read."""
         if not len(terms):
             nothing = np.zeros((len(views), self.thread_count), np.float32)
             return nothing, np.zeros(len(self.documents.post_ids), np.float32)

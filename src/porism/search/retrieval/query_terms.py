@@ -1,5 +1,4 @@
-"""A query as the engine searches for it: weighted terms of each family, the terms that its concepts add, and the text
-that encoders read."""
+"""A query as the engine searches for it: weighted terms, those that concepts add, and the text that encoders read."""
 
 from __future__ import annotations
 
@@ -72,16 +71,14 @@ class QueryTerms:
 
 
 class WeightedTerms(NamedTuple):
-    """Terms of a query before they are looked up: their weights by family, and the numbers of the formulas that they
-    come from."""
+    """Terms of a query before they are looked up: weights by family, and the formulas that the terms come from."""
 
     weights: Mapping[str, Mapping[str, float]]
     formulas: Mapping[str, Mapping[str, int]] = {}
 
 
 def query_terms(query: ReadQuery) -> WeightedTerms:
-    """Return the weighted terms of a query. A term's weight is the square root of its count, a title counting three
-    times."""
+    """Return the weighted terms of a query: the square roots of their counts, a title counting three times."""
     counts: dict[str, dict[str, float]] = {family: defaultdict(float) for family in TERM_FAMILIES}
     formulas: dict[str, dict[str, int]] = {family: {} for family in TERM_FAMILIES}
     texts = (("title", query.title), ("body", query.body), ("body", tag_text(query.tags)))
@@ -111,8 +108,8 @@ def query_terms(query: ReadQuery) -> WeightedTerms:
 def known_terms(
     wanted: Sequence[WeightedTerms], snapshot: Snapshot, idf_of: Callable[[Ints], Floats]
 ) -> list[dict[str, QueryTerms]]:
-    """Look up several sets of terms in one call; keep those that the index knows, the strongest of a family if they are
-    too many."""
+    """Look up several sets of terms in one call; keep those that the index knows, the strongest if there are too
+    many."""
     families = [(family, found, one) for one in wanted for family, found in one.weights.items()]
     terms = [Term(family, text, weight) for family, found, _ in families for text, weight in found.items()]
     statistics = snapshot.statistics(terms)

@@ -1,7 +1,6 @@
 """Scores of a batch of threads and of their answers for the terms of a query, in several views. BM25 is compiled.
 
-The terms of each candidate are read once. Counts are summed per view with the weights of its fields, and then
-saturated."""
+The terms of each candidate are read once. Counts are summed per view by the weights of fields, then saturated."""
 
 from __future__ import annotations
 
@@ -29,8 +28,8 @@ Ints = npt.NDArray[np.int64]
 
 
 class Lookup(NamedTuple):
-    """Keys of query terms by their last bits: those of slot s are from starts[s] to starts[s + 1]; `places` are their
-    query positions."""
+    """Keys of query terms by their last bits, those of slot s from starts[s] to starts[s + 1], and their query
+    positions."""
 
     starts: npt.NDArray[np.int32]
     keys: npt.NDArray[np.unsignedinteger[Any]]
@@ -204,8 +203,8 @@ def _weigh(
 
 
 def contributions(rows: TermRows, posts: range, keys: Ints, scores: Floats, view: ViewTable) -> dict[int, float]:
-    """Return what each query term adds to the score of one document, the given posts of a batch together, by the term's
-    position in `keys`. The table has one view."""
+    """Return what each term adds, by its position in `keys`, to the score of some posts together. The table has one
+    view."""
     found: dict[int, float] = {}
     weights, mean = view.weights[0], float(view.means[0])
     if not len(keys) or mean <= 0:
