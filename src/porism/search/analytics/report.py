@@ -5,6 +5,7 @@ from __future__ import annotations
 import sqlite3
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import starmap
 from pathlib import Path
 
 from porism.errors import PorismError
@@ -97,34 +98,27 @@ def _report(database: sqlite3.Connection, minimum: int, rows: int) -> Report:
     hidden, hidden_searches = database.execute(
         "SELECT count(*), coalesce(sum(searches), 0) FROM queries WHERE text IS NULL OR searches < ?", (minimum,)
     ).fetchone()
+    days = database.execute(
+        """SELECT hour / 24, sum(searches), sum(without_results), sum(clicks) FROM hours
+        GROUP BY hour / 24 ORDER BY hour / 24 DESC LIMIT ?""",
+        (MOST_DAYS,),
+    ).fetchall()
+    formulas = database.execute(
+        """SELECT latex, searches FROM formulas WHERE latex IS NOT NULL AND searches >= ?
+        ORDER BY searches DESC, latex LIMIT ?""",
+        (minimum, rows),
+    )
+    positions = database.execute(
+        "SELECT position, sum(impressions), sum(clicks) FROM shown GROUP BY position ORDER BY position"
+    )
     return Report(
-        _hour(first),
-        _hour(last),
-        searches,
-        without_results,
-        clicks,
-        unrecorded,
-        minimum,
-        hidden,
-        hidden_searches,
-        _days(database),
+        _hour(first), _hour(last), searches, without_results, clicks, unrecorded, minimum, hidden, hidden_searches,
+        tuple(DayCount(_hour(day * 24)[:10], *counts) for day, *counts in reversed(days)),
         _queries(database, "searches", minimum, rows),
         _queries(database, "without_results", minimum, rows),
-        tuple(
-            FormulaCount(*row)
-            for row in database.execute(
-                """SELECT latex, searches FROM formulas WHERE latex IS NOT NULL AND searches >= ?
-                ORDER BY searches DESC, latex LIMIT ?""",
-                (minimum, rows),
-            )
-        ),
-        tuple(
-            PositionCount(*row)
-            for row in database.execute(
-                "SELECT position, sum(impressions), sum(clicks) FROM shown GROUP BY position ORDER BY position"
-            )
-        ),
-    )
+        tuple(starmap(FormulaCount, formulas)),
+        tuple(starmap(PositionCount, positions)),
+    )  # fmt: skip
 
 
 def _queries(database: sqlite3.Connection, column: str, minimum: int, rows: int) -> tuple[QueryCount, ...]:
@@ -134,16 +128,7 @@ def _queries(database: sqlite3.Connection, column: str, minimum: int, rows: int)
         WHERE text IS NOT NULL AND searches >= ? AND {column} > 0 ORDER BY {column} DESC, text, tab LIMIT ?""",
         (minimum, rows),
     )
-    return tuple(QueryCount(*row) for row in found)
-
-
-def _days(database: sqlite3.Connection) -> tuple[DayCount, ...]:
-    found = database.execute(
-        """SELECT hour / 24, sum(searches), sum(without_results), sum(clicks) FROM hours
-        GROUP BY hour / 24 ORDER BY hour / 24 DESC LIMIT ?""",
-        (MOST_DAYS,),
-    ).fetchall()
-    return tuple(DayCount(_hour(day * 24)[:10], *counts) for day, *counts in reversed(found))
+    return tuple(starmap(QueryCount, found))
 
 
 def _hour(hour: int | None) -> str:

@@ -40,29 +40,22 @@ class Model:
 
 def load_model(path: Path | None = None) -> Model:
     """Read a model from a file, or the one that comes with Porism."""
-    where = "the shipped model" if path is None else str(path)
+    where, fix = "the shipped model" if path is None else str(path), "make one: porism model train ranking"
     try:
-        text = (
-            files("porism.search.answers").joinpath(SHIPPED).read_text("utf-8")
-            if path is None
-            else path.read_text("utf-8")
-        )
-        raw = tomllib.loads(text)
+        file = files("porism.search.answers").joinpath(SHIPPED) if path is None else path
+        raw = tomllib.loads(file.read_text("utf-8"))
     except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
-        raise PorismError(
-            f"cannot be read as a model: {error}", where=where, fix="make one: porism model train ranking"
-        ) from None
-    if not all(isinstance(table, dict) and all(_is_weight(one) for one in table.values()) for table in raw.values()):
-        raise PorismError("not a table of weights", where=where, fix="make one: porism model train ranking")
-    unknown = [
-        f"{kind}.{name}" for kind in raw for name in raw[kind] if kind not in KINDS or name not in feature_names()
-    ]
-    if unknown or set(KINDS) - set(raw):
-        fact = (
-            f"names unknown features: {', '.join(unknown[:20])}" if unknown else "has no table for answers or questions"
-        )
-        repair = or_repair(FEATURES, plugin_features) if unknown else ""
-        raise PorismError(fact, where=where, fix=f"make a new one: porism model train ranking{repair}")
+        raise PorismError(f"cannot be read as a model: {error}", where=where, fix=fix) from None
+    if not all(isinstance(table, dict) and all(map(_is_weight, table.values())) for table in raw.values()):
+        raise PorismError("not a table of weights", where=where, fix=fix)
+    names = frozenset(f"{kind}.{name}" for kind in KINDS for name in feature_names())
+    unknown = [found for kind in raw for name in raw[kind] if (found := f"{kind}.{name}") not in names]
+    fix = "make a new one: porism model train ranking"
+    if unknown:
+        fact = f"names unknown features: {', '.join(unknown[:20])}"
+        raise PorismError(fact, where=where, fix=fix + or_repair(FEATURES, plugin_features))
+    if set(KINDS) - set(raw):
+        raise PorismError("has no table for answers or questions", where=where, fix=fix)
     return Model(raw)
 
 

@@ -48,6 +48,13 @@ class Highlight:
 NO_HIGHLIGHT = Highlight()
 
 
+class PatternMatch(NamedTuple):
+    """How a query formula matches another: its occurrence, or the pairs of an alignment."""
+
+    found: Match | None
+    pairs: list[SymbolPair]
+
+
 class QueryPattern(ComparableFormula):
     """A formula of the query, prepared to be compared with many formulas."""
 
@@ -56,11 +63,6 @@ class QueryPattern(ComparableFormula):
         self._table = table
         self._size = max(1, len(self.layout.labels))
         self.symbols: SymbolSequence = layout_symbols(self.layout, table)
-
-    def occurrence(self, item: ComparableFormula, skip: Collection[Level] = ()) -> Match | None:
-        """Return how the whole query formula occurs in a formula, at a level that is not skipped; None if it does
-        not."""
-        return find(self.operators, item.operators, skip=skip).match if len(skip) < len(LEVELS) else None
 
     def most_aligned(self, item: ComparableFormula) -> float:
         """Return an upper bound of the share of an alignment: what matches if the order of symbols does not matter."""
@@ -73,12 +75,18 @@ class QueryPattern(ComparableFormula):
         """Return the share of the symbols that are paired."""
         return len(pairs) / self._size
 
+    def match(self, item: ComparableFormula, skip: Collection[Level] = (), least: float = MIN_SHARE) -> PatternMatch:
+        """Return how the whole query formula occurs in a formula, at a level that is not skipped, else the pairs of the
+        best alignment; none if fewer symbols match than `least` and MIN_SHARE demand."""
+        found = find(self.operators, item.operators, skip=skip).match if len(skip) < len(LEVELS) else None
+        if found is not None or self.most_aligned(item) < max(least, MIN_SHARE):
+            return PatternMatch(found, [])
+        return PatternMatch(None, self.align(item))
+
     def align(self, item: ComparableFormula) -> list[SymbolPair]:
         """Return the pairs of the best alignment with a formula; none if too few symbols match."""
         symbols = known_symbols(item.layout, self._table)
-        if symbols is None:
-            return []
-        pairs = matched_pairs(self.symbols, symbols)
+        pairs = [] if symbols is None else matched_pairs(self.symbols, symbols)
         return pairs if self.share(pairs) >= MIN_SHARE else []
 
 
@@ -90,13 +98,12 @@ def query_pattern(formula: Parsed, table: SymbolTable) -> QueryPattern:
 
 def highlight(pattern: QueryPattern, item: ComparableFormula) -> Highlight:
     """Return the match of a query formula in a formula of a post; NO_HIGHLIGHT if they are not similar."""
-    found = pattern.occurrence(item)
+    found, pairs = pattern.match(item)
     if found is not None:
         query_nodes = [place for pair in found.pairs for place in pair.pattern_places]
         item_nodes = [place for pair in found.pairs for place in pair.target_places]
         bindings = readable_bindings(found.bindings)
         return Highlight(tuple(query_nodes), tuple(item_nodes), tuple(bindings), 1.0, found.level)
-    pairs = pattern.align(item) if pattern.most_aligned(item) >= MIN_SHARE else []
     if not pairs:
         return NO_HIGHLIGHT
     query_nodes = [place for pair in pairs for place in pattern.layout.nodes[pair.query].places]
@@ -122,11 +129,10 @@ def matched_nodes(
     """Return the share and the elements of `highlight`, but nothing for an alignment with less than the least share.
 
     The pattern is known not to occur at the levels to skip."""
-    found = pattern.occurrence(item, skip)
+    found, pairs = pattern.match(item, skip, least)
     if found is not None:
         nodes = [place for pair in found.pairs for place in pair.target_places]
         return MatchedNodes(1.0, len(nodes), tuple(nodes))
-    pairs = pattern.align(item) if pattern.most_aligned(item) >= max(least, MIN_SHARE) else []
     nodes = [place for pair in pairs for place in item.layout.nodes[pair.item].places]
     return MatchedNodes(pattern.share(pairs), len(nodes), tuple(nodes))
 

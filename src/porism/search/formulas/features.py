@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -33,33 +32,29 @@ class FormulaContext:
     operator_labels: LabelTable
 
 
-class FormulaFeature(Protocol):
-    """One way to compare the query with candidates."""
+class FormulaFeature:
+    """One way to compare the query with candidates. `weight` is its factor in the score."""
 
-    @property
-    def name(self) -> str:
-        """The name under which hits and explanations list the feature."""
-
-    @property
-    def weight(self) -> float:
-        """The factor of the feature in the score."""
-
-    def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Return the value for each candidate; `computed` has the values of the features before this one."""
-
-    def explain(self, context: FormulaContext, layout: Node) -> str:
-        """Say in words what the feature found in the formula with this layout tree."""
-
-
-@dataclass(frozen=True, slots=True)
-class TupleFeature:
-    """BM25 of layout tuples, as a share of what the query scores against itself."""
-
-    name: str = "tuples"
+    name: str
+    text: str
     weight: float = 0.25
 
     def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Return the scores that the search for candidates found."""
+        """Return the value for each candidate; `computed` has the values of the features before this one."""
+        raise NotImplementedError
+
+    def explain(self, context: FormulaContext, layout: Node) -> str:
+        """Say in words what the feature found in the formula with this layout tree."""
+        return self.text
+
+
+class TupleFeature(FormulaFeature):
+    """BM25 of layout tuples, as a share of what the query scores against itself: what the candidate search found."""
+
+    name = "tuples"
+
+    def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
+        """Return the scores of the search."""
         return batch.tuple_scores
 
     def explain(self, context: FormulaContext, layout: Node) -> str:
@@ -69,66 +64,49 @@ class TupleFeature:
         return f"{shared.total()} of {tuples.total()} layout tuples are shared"
 
 
-@dataclass(frozen=True, slots=True)
-class LayoutFeature:
+class LayoutFeature(FormulaFeature):
     """Alignment of the layout trees in reading order."""
 
-    name: str = "layout"
-    weight: float = 0.25
+    name = "layout"
+    text = "the same symbols in the same order and position"
 
     def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
         """Align symbols and the edges between them."""
         return similarities(context.query.layout, batch.layout, context.layout_labels, EDGE_COST)
 
-    def explain(self, context: FormulaContext, layout: Node) -> str:
-        """Name what is compared."""
-        return "the same symbols in the same order and position"
 
-
-@dataclass(frozen=True, slots=True)
-class OperatorFeature:
+class OperatorFeature(FormulaFeature):
     """Alignment of the operator trees in normal form, in pre-order."""
 
-    name: str = "operators"
-    weight: float = 0.25
+    name = "operators"
+    text = "the same operators and operands in the same order"
 
     def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
         """Align operators and operands."""
         return similarities(context.query.operators, batch.operators, context.operator_labels, 0.0)
 
-    def explain(self, context: FormulaContext, layout: Node) -> str:
-        """Name what is compared."""
-        return "the same operators and operands in the same order"
 
-
-@dataclass(frozen=True, slots=True)
-class StructureFeature:
+class StructureFeature(FormulaFeature):
     """The largest common substructure of the operator trees."""
 
-    name: str = "structure"
-    weight: float = 0.25
+    name = "structure"
+    text = "the largest common structure, with names exchanged consistently"
 
     def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
         """Compare the paths of the operator trees."""
         query = context.query
         return structure_scores(query.path_groups, query.features.tree_paths.leaves, batch.paths)
 
-    def explain(self, context: FormulaContext, layout: Node) -> str:
-        """Name what is compared."""
-        return "the largest common structure, with names exchanged consistently"
 
-
-@dataclass(frozen=True, slots=True)
-class OccurrenceFeature:
+class OccurrenceFeature(FormulaFeature):
     """A bonus for the same formula and for formulas that contain the query.
 
     Where the query must occur, the searcher replaces it by the level of the match, which then decides first."""
 
-    name: str = "occurrence"
-    weight: float = 1.0
-    same: float = 0.4
-    renamed: float = 0.1
-    inside: float = 0.1
+    name = "occurrence"
+    text = "the query occurs in the formula"
+    weight = 1.0
+    same, renamed, inside = 0.4, 0.1, 0.1
 
     def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
         """Give the bonus by level; operator trees that align perfectly are the same formula in other notation or
@@ -140,18 +118,10 @@ class OccurrenceFeature:
         bonus[computed["operators"] > 1 - 1e-6] = self.same
         return bonus
 
-    def explain(self, context: FormulaContext, layout: Node) -> str:
-        """Say that the query occurs."""
-        return "the query occurs in the formula"
-
 
 FEATURES: tuple[FormulaFeature, ...] = (
-    TupleFeature(),
-    LayoutFeature(),
-    OperatorFeature(),
-    StructureFeature(),
-    OccurrenceFeature(),
-)
+    TupleFeature(), LayoutFeature(), OperatorFeature(), StructureFeature(), OccurrenceFeature()
+)  # fmt: skip
 OCCURRENCE = -1  # the column of the last feature
 WEIGHTS: Scores = np.array([feature.weight for feature in FEATURES])
 TREE_SHARE = 0.75  # of the weights of the first four features, those that compare trees: all but that of tuples

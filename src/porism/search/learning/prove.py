@@ -31,7 +31,7 @@ from porism.search.answers.reranker import FeatureReranker
 from porism.search.engine import Engine
 from porism.search.features.similarity import same_question
 from porism.search.learning.model_training import PostTexts
-from porism.search.learning.train import RELEVANT
+from porism.search.learning.train import RELEVANT, precision_at_relevant
 from porism.search.query import Kind, ReadQuery, read_query
 from porism.search.retrieval.candidates import ThreadCandidates
 from porism.search.retrieval.context import Contexts
@@ -72,8 +72,7 @@ class ProvedTopic:
         for name, weight in weights.items():
             scores = scores + weight * _standard(self.signals[name][:first])
         order = np.concatenate((np.argsort(-scores, kind="stable"), np.arange(len(scores), len(self.base))))
-        ranks = np.flatnonzero(self.relevant[order]) + 1
-        return float((np.arange(1, len(ranks) + 1) / ranks).sum() / self.relevant_posts)
+        return precision_at_relevant(self.relevant[order], self.relevant_posts)
 
 
 class ModelUse(NamedTuple):
@@ -223,7 +222,7 @@ class _Collector:
         ids = ranking.ids
         if self._with:
             other = (self._with >> self._reranker).rank(query)
-            values = [_precision(np.isin(one, list(relevant)), len(relevant)) for one in (ids, other.ids)]
+            values = [precision_at_relevant(np.isin(one, list(relevant)), len(relevant)) for one in (ids, other.ids)]
             self._candidate_values.append((values[0], values[1]))
         began = time.perf_counter()
         signals = self._scorer(query, ids[: self._depth].tolist())
@@ -318,8 +317,3 @@ SCORERS: Mapping[str, Callable[[ModelDirectory, PostTexts, int], Scorer]] = {
 def _standard(values: Values) -> Values:
     deviation = float(values.std()) if len(values) else 0.0
     return (values - values.mean()) / deviation if deviation > 1e-12 else np.zeros(len(values))
-
-
-def _precision(relevant: npt.NDArray[np.bool_], number: int) -> float:
-    ranks = np.flatnonzero(relevant) + 1
-    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / number)

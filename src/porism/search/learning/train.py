@@ -153,11 +153,17 @@ def _loss(weights: Weights, topics: _Stacked, penalty: float) -> tuple[float, We
     return loss + penalty * float(weights @ weights), gradient + 2 * penalty * weights
 
 
+def precision_at_relevant(relevant: npt.NDArray[np.bool_], number: int) -> float:
+    """Return the average precision of a ranking, of which `relevant` says where relevant posts are; there are `number`
+    in all. Posts without a judgment are not relevant."""
+    ranks = np.flatnonzero(relevant) + 1
+    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / number)
+
+
 def average_precision(topic: Example, weights: Weights) -> float:
-    """Return the average precision of the candidates, ranked by the weights. Unjudged candidates are not relevant."""
+    """Return the average precision of the candidates, ranked by the weights."""
     order = np.argsort(-(topic.features @ weights), kind="stable")
-    ranks = np.flatnonzero(topic.relevant[order]) + 1
-    return float((np.arange(1, len(ranks) + 1) / ranks).sum() / topic.relevant_posts)
+    return precision_at_relevant(topic.relevant[order], topic.relevant_posts)
 
 
 def reciprocal_rank(topic: Example, weights: Weights) -> float:
