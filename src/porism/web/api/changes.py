@@ -6,29 +6,24 @@ import asyncio
 import json
 import os
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
 from starlette.requests import Request
-from starlette.responses import Response
-from starlette.routing import Route
 
-from porism.accounts import AccessToken
 from porism.corpus.sources.raw import FAULTS
 from porism.corpus.update.changes import LINE, Changes, checked_records, parse_line
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError, StoreUnavailable
 from porism.store.change_log import LogFullError, LogWriteError
-from porism.web.api.write_access import READ_ONLY, WriteAccess
+from porism.web.api.write_access import WriteAccess
 from porism.web.http.errors import BadRequest
-from porism.web.http.parameters import Parameter, parse_parameters
-from porism.web.http.schema import encode
 from porism.web.http.slots import Busy, busy
 
 T = TypeVar("T")
-MOST_BULK = 16 << 20  # bytes of a request with many changes
+UPLOADS = {"/v1/posts": 16 << 20}  # bytes of a request with many changes
 MOST_LINES = 50_000  # of such a request; empty ones count, too
 LOOK_SECONDS = 0.05  # between two looks whether a change is searchable
 SHOWN_REJECTED, SHOWN_BYTES = 20, 4 << 20
@@ -76,7 +71,7 @@ class MergeRequested:
     segments: int
 
 
-async def put_post(request: Request, access: WriteAccess, token: AccessToken, id: int, wait: int) -> Accepted:
+async def put_post(request: Request, access: WriteAccess, id: int, wait: int) -> Accepted:
     """Add a post, or replace the one with this id."""
     body = await request.body()
     try:
@@ -88,12 +83,12 @@ async def put_post(request: Request, access: WriteAccess, token: AccessToken, id
     return await accept(request, access, json.dumps({**record, "id": id}).encode(), wait)
 
 
-async def delete_post(request: Request, access: WriteAccess, token: AccessToken, id: int, wait: int) -> Accepted:
+async def delete_post(request: Request, access: WriteAccess, id: int, wait: int) -> Accepted:
     """Delete a post: an answer, or a question with its answers. A post that is not there is no error."""
     return await accept(request, access, json.dumps({"delete": id}).encode(), wait)
 
 
-async def change_posts(request: Request, access: WriteAccess, token: AccessToken, wait: int) -> Accepted:
+async def change_posts(request: Request, access: WriteAccess, wait: int) -> Accepted:
     """Make many changes at once, given as JSON Lines. All are applied together, or none if a line is wrong."""
     with access.bulk():
         body = await request.body()
@@ -104,13 +99,13 @@ async def change_posts(request: Request, access: WriteAccess, token: AccessToken
     return await searchable(access, stored, wait)
 
 
-async def request_merge(request: Request, access: WriteAccess, token: AccessToken) -> MergeRequested:
+async def request_merge(request: Request, access: WriteAccess) -> MergeRequested:
     """Merge all segments of the index in the background, and learn vectors, concepts and spelling anew."""
     access.state.merge_request.touch(0o600)
     return MergeRequested(access.store.status().parts)
 
 
-async def log_status(request: Request, access: WriteAccess, token: AccessToken) -> LogStatus:
+async def log_status(request: Request, access: WriteAccess) -> LogStatus:
     """Report which changes are accepted, applied and searchable. Needs a token of any scope."""
     return await in_slot(request, lambda: _status(access))
 
@@ -220,54 +215,3 @@ def decoded(body: bytes, line: int = 1) -> str:
     except UnicodeDecodeError as error:
         place = line + body.count(b"\n", 0, error.start)
         raise BadRequest("the body is not UTF-8", where=f"body:{place}", fix="send UTF-8") from None
-
-
-PATH_ID = Parameter("id", "the id of the post", int, required=True, low=1, high=10**15, location="path")
-WAIT = Parameter("wait", "seconds to wait until every search finds the change", int, 0, low=0, high=30)
-
-
-@dataclass(frozen=True, slots=True)
-class WriteCall:
-    """A call that changes an index: method, path, view, result, the scopes its token needs, parameters and body."""
-
-    method: str
-    path: str
-    view: Callable[..., Awaitable[Any]]
-    result: type
-    scopes: tuple[str, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
-    body: str = ""  # media type
-
-
-CALLS = (
-    WriteCall("PUT", "/v1/posts/{id}", put_post, Accepted, ("write",), (PATH_ID, WAIT), "application/json"),
-    WriteCall("DELETE", "/v1/posts/{id}", delete_post, Accepted, ("delete",), (PATH_ID, WAIT)),
-    WriteCall("POST", "/v1/posts", change_posts, Accepted, (), (WAIT,), "application/x-ndjson"),
-    WriteCall("POST", "/v1/merge", request_merge, MergeRequested, ("merge",)),
-    WriteCall("GET", "/v1/log", log_status, LogStatus),
-)
-# Bodies that may be larger than those of other requests, by path.
-UPLOADS = {"/v1/posts": MOST_BULK}
-DONE, LATER = 200, 202
-
-
-def handler(call: WriteCall) -> Callable[[Request], Any]:
-    """Return the function that serves a call. The token is checked before the body is read."""
-
-    async def serve(request: Request) -> Response:
-        access: WriteAccess | None = request.app.state.writing
-        if access is None:
-            raise READ_ONLY
-        token = access.authorise(request, call.scopes)
-        given = dict(request.query_params) | {name: str(value) for name, value in request.path_params.items()}
-        record = await call.view(request, access, token, **parse_parameters(call.parameters, given))
-        body = encode({"ok": True, "data": record, "request_id": request.state.request_id})
-        done = call.method == "GET" or getattr(record, "searchable", False)
-        return Response(body, DONE if done else LATER, media_type="application/json")
-
-    return serve
-
-
-def routes() -> list[Route]:
-    """Return the routes of all"""
-    return [Route(call.path, handler(call), methods=[call.method]) for call in CALLS]

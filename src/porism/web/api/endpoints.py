@@ -16,21 +16,32 @@ from porism import __version__
 from porism.records import Explanation
 from porism.search.completion import Completions
 from porism.search.display.results import Extract, FormulaResults, Results
-from porism.web.api import views
-from porism.web.api.changes import CALLS, WriteCall
+from porism.web.api import changes, views
 from porism.web.api.results import run_view
+from porism.web.api.write_access import READ_ONLY, WriteAccess
 from porism.web.http.parameters import Parameter, parse_parameters
 from porism.web.http.schema import encode, schema_of
 
 
 @dataclass(frozen=True, slots=True)
 class ApiEndpoint:
-    """One route of the API: the view that answers it, the record it returns, and its parameters."""
+    """One route of the API: the view that answers it, the record it returns, its parameters, its kind of body.
+
+    A view of the engine runs in a slot. One with `scopes` is a call to a server that takes changes, with a token.
+    """
 
     path: str
     view: Callable[..., Any]
     result: type
     parameters: tuple[Parameter, ...] = ()
+    method: str = "GET"
+    scopes: tuple[str, ...] | None = None
+    body: str = ""
+
+    @property
+    def summary(self) -> str:
+        """What the endpoint does."""
+        return " ".join((self.view.__doc__ or "").split())
 
 
 ID = Parameter("id", "the id of a post or thread, as a search returns it", int, required=True, high=2**53)
@@ -58,14 +69,34 @@ ENDPOINTS = (
 )
 
 
+POST_ID = Parameter("id", "the id of the post", int, required=True, low=1, high=10**15, location="path")
+WAIT = Parameter("wait", "seconds to wait until every search finds the change", int, 0, low=0, high=30)
+LINES, ACCEPTED = "application/x-ndjson", changes.Accepted
+CHANGES = (
+    ApiEndpoint("/v1/posts/{id}", changes.put_post, ACCEPTED, (POST_ID, WAIT), "PUT", ("write",), "application/json"),
+    ApiEndpoint("/v1/posts/{id}", changes.delete_post, ACCEPTED, (POST_ID, WAIT), "DELETE", ("delete",)),
+    ApiEndpoint("/v1/posts", changes.change_posts, ACCEPTED, (WAIT,), "POST", (), LINES),
+    ApiEndpoint("/v1/merge", changes.request_merge, changes.MergeRequested, (), "POST", ("merge",)),
+    ApiEndpoint("/v1/log", changes.log_status, changes.LogStatus, scopes=()),
+)
+
+
 def handler(endpoint: ApiEndpoint) -> Callable[[Request], Any]:
-    """Return the function that serves an endpoint."""
+    """Return the function that serves an endpoint. A token is checked before the body is read."""
 
     async def serve(request: Request) -> Response:
         given = dict(request.query_params) | {name: str(value) for name, value in request.path_params.items()}
-        record = await run_view(request, endpoint.view, parse_parameters(endpoint.parameters, given))
+        if endpoint.scopes is None:
+            record = await run_view(request, endpoint.view, parse_parameters(endpoint.parameters, given))
+        else:
+            access: WriteAccess | None = request.app.state.writing
+            if access is None:
+                raise READ_ONLY
+            access.authorise(request, endpoint.scopes)
+            record = await endpoint.view(request, access, **parse_parameters(endpoint.parameters, given))
+        waits = endpoint.method != "GET" and not getattr(record, "searchable", False)
         body = encode({"ok": True, "data": record, "request_id": request.state.request_id})
-        return Response(body, media_type="application/json")
+        return Response(body, 202 if waits else 200, media_type="application/json")
 
     return serve
 
@@ -76,13 +107,10 @@ async def openapi_document(request: Request) -> Response:
     return Response(document_as_json(), media_type="application/json")
 
 
-def routes() -> list[Route]:
-    """Return all routes of the API."""
-    return [Route(endpoint.path, handler(endpoint), methods=["GET"]) for endpoint in ENDPOINTS] + [
-        Route("/v1/openapi.json", openapi_document, methods=["GET"])
-    ]
-
-
+ROUTES = [
+    *(Route(one.path, handler(one), methods=[one.method]) for one in (*ENDPOINTS, *CHANGES)),
+    Route("/v1/openapi.json", openapi_document, methods=["GET"]),
+]
 STRING = {"type": "string"}
 ERROR = {
     "type": "object",
@@ -120,46 +148,36 @@ def json_body(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def operation(endpoint: ApiEndpoint, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Describe one endpoint: its summary, parameters and responses."""
+    """Describe one endpoint: its summary, parameters and responses; of a change also its token and its body."""
     data = schema_of(endpoint.result, definitions)
     success = {
         "type": "object",
         "properties": {"ok": {"const": True}, "data": data, "request_id": STRING},
         "required": ["ok", "data", "request_id"],
     }
-    errors = {
-        status: {"description": description, "content": json_body({"$ref": "#/components/schemas/Error"})}
-        for status, description in ERROR_STATUSES.items()
-    }
-    return {
+    changing = endpoint.scopes is not None
+    responses = {"200": {"description": "The result.", "content": json_body(success)}}
+    for status, text in (ERROR_STATUSES | (WRITE_STATUSES if changing else {})).items():
+        responses[status] = {"description": text, "content": json_body({"$ref": "#/components/schemas/Error"})}
+    described: dict[str, Any] = {
         "operationId": endpoint.view.__name__,
-        "summary": " ".join((endpoint.view.__doc__ or "").split()),
+        "summary": endpoint.summary,
         "parameters": [parameter.openapi() for parameter in endpoint.parameters],
-        "responses": {"200": {"description": "The result.", "content": json_body(success)}, **errors},
+        "responses": responses,
     }
-
-
-def write_operation(call: WriteCall, definitions: dict[str, Any]) -> dict[str, Any]:
-    """Describe one call that changes the index: as the others, with its token, its body, and the answer "accepted"."""
-    described = operation(ApiEndpoint(call.path, call.view, call.result, call.parameters), definitions)
-    errors = {
-        status: {"description": text, "content": json_body({"$ref": "#/components/schemas/Error"})}
-        for status, text in WRITE_STATUSES.items()
-    }
-    described["responses"] |= errors
-    if call.method != "GET":
-        described["responses"]["202"] = described["responses"]["200"] | {"description": "Stored; applied soon."}
-    if call.body:
-        described["requestBody"] = {"required": True, "content": {call.body: {"schema": STRING}}}
-    return described | {"security": [{"token": []}]}
+    if endpoint.method != "GET":
+        responses["202"] = responses["200"] | {"description": "Stored; applied soon."}
+    if endpoint.body:
+        described["requestBody"] = {"required": True, "content": {endpoint.body: {"schema": STRING}}}
+    return described | ({"security": [{"token": []}]} if changing else {})
 
 
 def document() -> dict[str, Any]:
     """Return the whole OpenAPI document."""
     definitions: dict[str, Any] = {"Error": ERROR}
-    paths = {endpoint.path: {"get": operation(endpoint, definitions)} for endpoint in ENDPOINTS}
-    for call in CALLS:
-        paths.setdefault(call.path, {})[call.method.lower()] = write_operation(call, definitions)
+    paths: dict[str, dict[str, Any]] = {}
+    for endpoint in (*ENDPOINTS, *CHANGES):
+        paths.setdefault(endpoint.path, {})[endpoint.method.lower()] = operation(endpoint, definitions)
     description = "Search for text and formulas. Within a version, keys are only added, never changed or removed."
     info = {"title": "Porism", "version": __version__, "description": description}
     components = {"schemas": definitions, "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}}}

@@ -24,15 +24,12 @@ from porism.store import open_content
 from porism.web.assess import judge, login, organise, submissions, topics
 from porism.web.assess import topics as threads
 from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, AppContext, Handler, protected, thread_address
-from porism.web.http import middleware
 from porism.web.http.logs import log_address
 from porism.web.http.middleware import LOG, LOOPBACK, RequestMiddleware
 from porism.web.http.workers import DEFAULTS, ServerSettings, Service, address_of, bind, supervise
 
 ASSESSOR, ORGANISER, TEAM = "assessor", "organiser", "team"
 UPLOAD = "/submissions"
-
-middleware.register()
 
 
 def _error_page(request: Request, error: Exception) -> Response:

@@ -221,6 +221,4 @@ class NumberConvertor(Convertor[int]):
         return str(value)
 
 
-def register() -> None:
-    """Make `{name:number}` known to routes."""
-    register_url_convertor("number", NumberConvertor())
+register_url_convertor("number", NumberConvertor())  # `{name:number}` in routes

@@ -30,6 +30,11 @@ class Parameter:
     high: int = MAX_TEXT
     location: str = "query"
 
+    @property
+    def is_number(self) -> bool:
+        """Whether the value is a whole number."""
+        return self.type is int
+
     def parse(self, raw: str | None) -> Any:
         """Return the value of a raw string, or raise an error that says what is wrong with it."""
         if raw is None or raw == "":
@@ -40,7 +45,7 @@ class Parameter:
                     fix=f"give {self.name}: {self.description}",
                 )
             return self.default
-        if self.type is int:
+        if self.is_number:
             return self._parse_number(raw)
         if self.type is bool:
             return self._parse_choice(raw, ("true", "false", "1", "0")) in ("true", "1")
@@ -68,7 +73,7 @@ class Parameter:
     def openapi(self) -> dict[str, Any]:
         """Describe this parameter for an OpenAPI document."""
         schema: dict[str, Any] = {"type": {int: "integer", bool: "boolean"}.get(self.type, "string")}
-        if self.type is int:
+        if self.is_number:
             schema |= {"minimum": self.low, "maximum": self.high}
         elif self.choices:
             schema["enum"] = list(self.choices)

@@ -171,11 +171,9 @@ def suggested_titles(engine: Engine, q: str) -> list[str]:
     return list(dict.fromkeys(plain_line(hit.title) for hit in found))
 
 
-def routes() -> list[Route]:
-    """Return the routes of feeds, files and the search engine description."""
-    return [
-        Route("/search.atom", feed),
-        Route("/export", export),
-        Route("/opensearch.xml", search_engine),
-        Route("/suggest", suggest),
-    ]
+ROUTES = [
+    Route("/search.atom", feed),
+    Route("/export", export),
+    Route("/opensearch.xml", search_engine),
+    Route("/suggest", suggest),
+]

@@ -223,11 +223,6 @@ async def why(request: Request) -> Response:
     return render(request, "why.html", explanation=explanation, values=values, state=state)
 
 
-def routes() -> list[Route]:
-    """Return the routes of all pages."""
-    return [Route("/", home), Route("/search", search), Route("/why", why), Route("/ask/stream", answer_stream)]
-
-
 MEDIA_TYPE = "text/event-stream"
 
 
@@ -261,3 +256,6 @@ def answer_events(state: Any, endpoint: Endpoint | None, basis: AnswerBasis, q: 
 def event(name: str, **data: str) -> str:
     """Return a server-sent event. JSON has no line ends, so its data is one line; lone surrogates stay escaped."""
     return f"event: {name}\ndata: {json.dumps(data)}\n\n"
+
+
+ROUTES = [Route("/", home), Route("/search", search), Route("/why", why), Route("/ask/stream", answer_stream)]

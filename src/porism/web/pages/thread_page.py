@@ -31,7 +31,6 @@ from porism.text.segment import Segment, Text
 from porism.web.api import views
 from porism.web.api.results import run_view
 from porism.web.api.views import PostView, ThreadView
-from porism.web.http import middleware
 from porism.web.http.middleware import PICTURE_HEADERS
 from porism.web.http.parameters import parse_parameters
 from porism.web.pages.attribution import NO_SITE, Attribution, author_names, bibtex_entries
@@ -311,13 +310,10 @@ async def cite(request: Request) -> Response:
     return PlainTextResponse(bibtex_entries(state.engine.content, [view.post], attribution, public_root(request)))
 
 
-def routes() -> list[Route]:
-    """Return the routes of threads, posts and their pictures."""
-    middleware.register()
-    return [
-        Route("/threads/{id:number}", thread),
-        Route("/threads/{id:number}/related", related),
-        Route("/posts/{id:number}", post),
-        Route("/posts/{id:number}/cite", cite),
-        Route("/images/{name}", image),
-    ]
+ROUTES = [
+    Route("/threads/{id:number}", thread),
+    Route("/threads/{id:number}/related", related),
+    Route("/posts/{id:number}", post),
+    Route("/posts/{id:number}/cite", cite),
+    Route("/images/{name}", image),
+]

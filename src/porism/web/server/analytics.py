@@ -134,6 +134,4 @@ async def analytics_page(request: Request) -> Response:
     return render(request, "analytics.html", report=report, rates=click_rates(report))
 
 
-def routes() -> list[Route]:
-    """Return the routes of analytics, which exist only where they are switched on."""
-    return [Route("/go", go, methods=["GET"]), Route("/analytics", analytics_page, methods=["GET"])]
+ROUTES = [Route("/go", go, methods=["GET"]), Route("/analytics", analytics_page, methods=["GET"])]

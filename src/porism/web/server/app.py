@@ -20,7 +20,7 @@ from starlette.staticfiles import StaticFiles
 from porism.errors import PorismError, StoreUnavailable
 from porism.integrity import DamageError
 from porism.search.engine import Engine
-from porism.web.api import changes, endpoints
+from porism.web.api import endpoints
 from porism.web.api.changes import UPLOADS
 from porism.web.api.results import ResponseCache
 from porism.web.api.write_access import WriteAccess
@@ -112,16 +112,15 @@ def create_app(
 def _routes(has_leaderboard: bool) -> list[BaseRoute]:
     static = importlib.resources.files("porism.web") / "static"
     return [
-        *endpoints.routes(),
-        *changes.routes(),
-        *search.routes(),
+        *endpoints.ROUTES,
+        *search.ROUTES,
         *figures.routes(has_leaderboard),
-        *thread_page.routes(),
-        *exports.routes(),
+        *thread_page.ROUTES,
+        *exports.ROUTES,
         *frames.routes(has_editor()),
-        *api_page.routes(),
-        *served_index.routes(),
-        *look.routes(),
+        *api_page.ROUTES,
+        *served_index.ROUTES,
+        *look.ROUTES,
         Mount("/static", StaticFiles(directory=str(static))),
     ]
 

@@ -135,7 +135,7 @@ class OperatedApp:
         if settings.analytics is not None:
             AnalyticsStore(settings.analytics, settings.minimum_count).close()  # report a wrong file now
             self.recorder = app.state.recorder = Recorder(settings.analytics, settings.minimum_count)
-            app.router.routes.extend(analytics.routes())
+            app.router.routes.extend(analytics.ROUTES)
         self.observer: Observer = observe(app, settings, shared)
 
     def start(self, worker: int) -> None:

@@ -146,9 +146,7 @@ async def health(request: Request) -> JSONResponse:
     return JSONResponse({"status": "ok"})
 
 
-def routes() -> list[Route]:
-    """Return the routes of health and readiness."""
-    return [Route("/ready", ready, methods=["GET"]), Route("/health", health, methods=["GET"])]
+ROUTES = [Route("/ready", ready, methods=["GET"]), Route("/health", health, methods=["GET"])]
 
 
 SETTLE_LOOKS = 20  # after which all nodes of a cluster know of a change

@@ -186,9 +186,7 @@ async def logo(request: Request) -> Response:
     return Response(picture.content, media_type=picture.media_type, headers=PICTURE_HEADERS)
 
 
-def routes() -> list[Route]:
-    """Return the routes of the stylesheet and the logo."""
-    return [Route("/theme.css", theme), Route("/logo.{kind}", logo)]
+ROUTES = [Route("/theme.css", theme), Route("/logo.{kind}", logo)]
 
 
 def public_root(request: Request) -> str:
