@@ -22,7 +22,6 @@ from porism.lab.judging.verify import check_journal
 from porism.lab.submissions import Submissions, topic_ids
 from porism.store import open_content
 from porism.web.assess import judge, login, organise, submissions, topics
-from porism.web.assess import topics as threads
 from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, AppContext, Handler, protected, thread_address
 from porism.web.http.logs import log_address
 from porism.web.http.middleware import LOG, LOOPBACK, RequestMiddleware
@@ -63,9 +62,9 @@ ROUTES = [
     _get("/login", login.login_page),
     _post("/login", login.login),
     _post("/logout", login.logout, ASSESSOR, ORGANISER, TEAM),
-    _get("/instructions", threads.instructions, ASSESSOR, ORGANISER),
-    _get("/thread/{thread:number}", threads.thread, ASSESSOR, ORGANISER),
-    _get("/topic-thread/{assignment:number}", threads.topic_thread, ASSESSOR),
+    _get("/instructions", topics.instructions, ASSESSOR, ORGANISER),
+    _get("/thread/{thread:number}", topics.thread, ASSESSOR, ORGANISER),
+    _get("/topic-thread/{assignment:number}", topics.topic_thread, ASSESSOR),
     _get("/topic/{assignment:number}", topics.topic, ASSESSOR),
     _post("/topic/{assignment:number}", topics.save_topic, ASSESSOR),
     _get("/items/{assignment:number}", topics.item_list, ASSESSOR),

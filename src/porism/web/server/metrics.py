@@ -18,26 +18,29 @@ from typing import NamedTuple
 # The upper ends of the buckets of response times, in seconds.
 BUCKETS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 STATUSES = (200, 303, 304, 400, 401, 403, 404, 405, 413, 422, 429, 499, 500, 503)
-GAUGES = (
-    "process",
-    "requests_in_progress",
-    "queries_running",
-    "queries_waiting",
-    "response_cache_entries",
-    "index_commit_time",
-    "index_segments",
-    "index_posts",
-    "index_verified",
-    "index_damaged",
-)
-COUNTERS = (
-    "response_cache_hits",
-    "response_cache_misses",
-    "query_cache_hits",
-    "query_cache_misses",
-    "slow_queries",
-    "analytics_dropped",
-)
+# The numbers of a process, as `/metrics` explains them: those that it adds up, and those that only grow.
+SUMS = {
+    "requests_in_progress": "Requests that are being answered.",
+    "queries_running": "Queries that are being computed.",
+    "queries_waiting": "Queries that wait for a slot.",
+    "response_cache_entries": "Results in the caches.",
+}
+COUNTERS = {
+    "response_cache_hits": "Results from the cache.",
+    "response_cache_misses": "Results not in the cache.",
+    "query_cache_hits": "Rankings that the engine kept.",
+    "query_cache_misses": "Rankings that the engine computed.",
+    "slow_queries": "Queries in the log of slow queries.",
+    "analytics_dropped": "Events of analytics that were dropped.",
+}
+# Numbers that are the same in each process, but for a moment after a commit: the least is shown.
+LEASTS = {
+    "index_segments": "Segments of the index.",
+    "index_posts": "Posts of the index.",
+    "index_verified": "1 if all files were read and are intact.",
+    "index_commit_timestamp_seconds": "When the served state was written.",
+}
+GAUGES = ("process", *SUMS, *LEASTS, "index_damaged")
 MOST_ROUTES = 128
 OTHER = "other"  # the route of a path that no route has
 _TIMES = len(BUCKETS) + 2  # a bucket for longer times, and the sum
@@ -135,36 +138,6 @@ class Counters:
 CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
-class Metric(NamedTuple):
-    """A metric whose value is a sum over all processes: its name, type and meaning, and the number it shows."""
-
-    name: str
-    type: str
-    help: str
-    number: str
-
-
-SUMS = (
-    Metric("porism_requests_in_progress", "gauge", "Requests that are being answered.", "requests_in_progress"),
-    Metric("porism_queries_running", "gauge", "Queries that are being computed.", "queries_running"),
-    Metric("porism_queries_waiting", "gauge", "Queries that wait for a slot.", "queries_waiting"),
-    Metric("porism_response_cache_entries", "gauge", "Results in the caches.", "response_cache_entries"),
-    Metric("porism_response_cache_hits_total", "counter", "Results from the cache.", "response_cache_hits"),
-    Metric("porism_response_cache_misses_total", "counter", "Results not in the cache.", "response_cache_misses"),
-    Metric("porism_query_cache_hits_total", "counter", "Rankings that the engine kept.", "query_cache_hits"),
-    Metric("porism_query_cache_misses_total", "counter", "Rankings that the engine computed.", "query_cache_misses"),
-    Metric("porism_slow_queries_total", "counter", "Queries in the log of slow queries.", "slow_queries"),
-    Metric("porism_analytics_dropped_total", "counter", "Events of analytics that were dropped.", "analytics_dropped"),
-)
-# Numbers that are the same in each process, but for a moment after a commit: the least is shown.
-LEASTS = (
-    Metric("porism_index_segments", "gauge", "Segments of the index.", "index_segments"),
-    Metric("porism_index_posts", "gauge", "Posts of the index.", "index_posts"),
-    Metric("porism_index_verified", "gauge", "1 if all files were read and are intact.", "index_verified"),
-    Metric("porism_index_commit_timestamp_seconds", "gauge", "When the served state was written.", "index_commit_time"),
-)
-
-
 def exposition(counters: Counters, version: str) -> str:
     """Return all metrics as text."""
     return "".join(f"{line}\n" for line in (*_requests(counters), *_numbers(counters), *_processes(counters, version)))
@@ -187,16 +160,16 @@ def _requests(counters: Counters) -> Iterator[str]:
 
 
 def _numbers(counters: Counters) -> Iterator[str]:
-    for metric in SUMS:
-        yield from _head(metric.name, metric.type, metric.help)
-        yield _sample(metric.name, counters.total(metric.number))
-    for metric in LEASTS:
-        yield from _head(metric.name, metric.type, metric.help)
-        yield _sample(metric.name, _least(counters, metric.number))
-    yield from _head("porism_index_age_seconds", "gauge", "Time since the served state was written.")
-    yield _sample("porism_index_age_seconds", max(0.0, time.time() - _least(counters, "index_commit_time")))
-    yield from _head("porism_index_damaged", "gauge", "1 if a process has found a damaged file.")
-    yield _sample("porism_index_damaged", max(counters.of_workers("index_damaged")))
+    for name, text in SUMS.items():
+        yield from _metric(f"porism_{name}", "gauge", text, counters.total(name))
+    for name, text in COUNTERS.items():
+        yield from _metric(f"porism_{name}_total", "counter", text, counters.total(name))
+    for name, text in LEASTS.items():
+        yield from _metric(f"porism_{name}", "gauge", text, _least(counters, name))
+    age = max(0.0, time.time() - _least(counters, "index_commit_timestamp_seconds"))
+    yield from _metric("porism_index_age_seconds", "gauge", "Time since the served state was written.", age)
+    damaged = max(counters.of_workers("index_damaged"))
+    yield from _metric("porism_index_damaged", "gauge", "1 if a process has found a damaged file.", damaged)
 
 
 def _least(counters: Counters, number: str) -> float:
@@ -206,11 +179,10 @@ def _least(counters: Counters, number: str) -> float:
 
 
 def _processes(counters: Counters, version: str) -> Iterator[str]:
-    yield from _head("porism_worker_restarts_total", "counter", "Workers that died or froze and were replaced.")
-    yield _sample("porism_worker_restarts_total", counters.shared.restarts)
+    restarts = counters.shared.restarts
+    yield from _metric("porism_worker_restarts_total", "counter", "Workers that died or froze.", restarts)
     memory = [(worker, resident_bytes(int(pid))) for worker, pid in enumerate(counters.of_workers("process"))]
-    yield from _head("porism_workers", "gauge", "Worker processes that run.")
-    yield _sample("porism_workers", sum(1 for _, used in memory if used))
+    yield from _metric("porism_workers", "gauge", "Worker processes that run.", sum(1 for _, used in memory if used))
     yield from _head("porism_worker_resident_memory_bytes", "gauge", "Memory of a worker; mapped files count in each.")
     for worker, used in memory:
         if used:
@@ -226,6 +198,10 @@ def resident_bytes(process: int) -> int:
     except OSError:
         return 0
     return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("VmRSS:")), 0)
+
+
+def _metric(name: str, type: str, help: str, value: float) -> tuple[str, ...]:
+    return (*_head(name, type, help), _sample(name, value))
 
 
 def _head(name: str, type: str, help: str) -> tuple[str, str]:

@@ -115,7 +115,7 @@ class Observer:
                 PorismError, sqlite3.Error
             ):  # of a damaged collection, which is reported elsewhere
                 counters.set("index_posts", state.engine.content.count("posts"))
-            counters.set("index_commit_time", status.committed if status else 0.0)
+            counters.set("index_commit_timestamp_seconds", status.committed if status else 0.0)
 
     def note_slow_query(self, scope: Scope, route: str, status: int, seconds: float) -> None:
         """Log a query that took long: how long, its route and length; its text only if the operator wants it."""

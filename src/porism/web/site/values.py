@@ -131,19 +131,40 @@ def read_yes(value: object, folder: Path) -> bool:
     return value
 
 
-def read_url(value: object, folder: Path) -> str:
-    """Read an address of the web."""
-    text = read_text(value, folder)
-    if not text:
-        return ""
+def checked(
+    usable: Callable[[str], object], fact: str, fix: str, plain: Callable[[str], str] = str
+) -> Callable[[object, Path], str]:
+    """Return a reader of text that is empty or `usable`, once `plain` has written it in its plain form."""
+
+    def read(value: object, folder: Path) -> str:
+        text = plain(read_text(value, folder))
+        if text and not usable(text):
+            raise BadValue(fact, fix)
+        return text
+
+    return read
+
+
+def _is_url(text: str) -> bool:
     try:
         parts = urlsplit(text)
         usable = parts.scheme in ("http", "https") and bool(parts.hostname) and (parts.port is None or parts.port > 0)
     except ValueError:
-        usable = False
-    if not usable or re.search(r"[\s\"'<>\\^`]", text) or "@" in urlsplit(text).netloc:
-        raise BadValue("is not an address of the web", "write one such as https://example.org")
-    return text
+        return False
+    return usable and "@" not in parts.netloc and not re.search(r"[\s\"'<>\\^`]", text)
+
+
+read_url = checked(_is_url, "is not an address of the web", "write one such as https://example.org")
+read_host = checked(
+    HOST_NAME.fullmatch,
+    "is not the name of a host",
+    "write one such as math.stackexchange.com",
+    lambda text: text.removeprefix("https://").rstrip("/"),
+)
+read_header = checked(HEADER_NAME.fullmatch, "is not the name of a header", "write one such as X-Remote-User")
+read_colour = checked(
+    parse_colour, "is not a colour", "write a name of CSS, #rrggbb, rgb(r, g, b) or hsl(h, s%, l%)", str.lower
+)
 
 
 def read_origin(value: object, folder: Path) -> str:
@@ -176,14 +197,6 @@ def read_pattern(value: object, folder: Path) -> str:
     return text
 
 
-def read_host(value: object, folder: Path) -> str:
-    """Read the name of a host; https:// before it and a slash after it are dropped."""
-    text = read_text(value, folder).removeprefix("https://").rstrip("/")
-    if text and not HOST_NAME.fullmatch(text):
-        raise BadValue("is not the name of a host", "write one such as math.stackexchange.com")
-    return text
-
-
 def read_address(value: object, folder: Path) -> str:
     """Read the address of this machine to listen on: an IP address or a name."""
     text = read_text(value, folder)
@@ -207,22 +220,6 @@ def read_network(value: object, folder: Path) -> str:
 def read_cors(value: object, folder: Path) -> str:
     """Read an origin whose pages may call the API, or * for all."""
     return "*" if value == "*" else read_origin(value, folder)
-
-
-def read_header(value: object, folder: Path) -> str:
-    """Read the name of a request header."""
-    text = read_text(value, folder)
-    if text and not HEADER_NAME.fullmatch(text):
-        raise BadValue("is not the name of a header", "write one such as X-Remote-User")
-    return text
-
-
-def read_colour(value: object, folder: Path) -> str:
-    """Read a colour of CSS."""
-    text = read_text(value, folder)
-    if text and parse_colour(text) is None:
-        raise BadValue("is not a colour", "write a name of CSS, #rrggbb, rgb(r, g, b) or hsl(h, s%, l%)")
-    return text.lower()
 
 
 def read_path(value: object, folder: Path) -> str:
