@@ -15,7 +15,7 @@ from porism.cli import main
 from porism.doctor import environment
 from porism.doctor.checkup import checkup
 from porism.doctor.environment import Finding, run_checks
-from porism.web.http.workers import warn_of_holes
+from porism.web.http.workers import warn_of_vulnerabilities
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_an_error_of_a_check_is_a_finding() -> None:
         raise ZeroDivisionError("oh")
 
     (finding,) = run_checks([("machine", fail)])
-    assert (finding.state, finding.fact) == ("action", "could not be looked at (ZeroDivisionError: oh)")
+    assert (finding.state, finding.fact) == ("action", "could not be checked (ZeroDivisionError: oh)")
 
 
 def test_missing_packages(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -145,18 +145,20 @@ def test_interpreters_with_known_holes_are_named(
 ) -> None:
     monkeypatch.setattr(environment.sys, "version_info", version)
     finding = by_subject(list(environment.interpreter()))["Python"]
-    assert {hole.name for hole in environment.HOLES if hole.name in finding.fact} == named
+    assert {one.name for one in environment.VULNERABILITIES if one.name in finding.fact} == named
     assert finding.state == ("note" if named else "ok")
     assert bool(finding.fix) == bool(named)
 
 
 def test_servers_name_them_too(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
     monkeypatch.setattr(environment.sys, "version_info", (3, 11, 7))
-    warn_of_holes()
+    warn_of_vulnerabilities()
     told = caplog.messages[0]
-    assert told.startswith("Python 3.11.7 has known holes: CVE-2024-7592 (a quoted cookie takes quadratic time); ")
+    assert told.startswith(
+        "Python 3.11.7 has known vulnerabilities: CVE-2024-7592 (a quoted cookie takes quadratic time); "
+    )
     assert "; use Python 3.11.14 or newer; " in told
     monkeypatch.setattr(environment.sys, "version_info", (3, 14, 0))
     caplog.clear()
-    warn_of_holes()
+    warn_of_vulnerabilities()
     assert not [line for line in caplog.messages if line.startswith("Python")]

@@ -100,7 +100,7 @@ def test_runs_without_common_topics_cannot_be_compared() -> None:
     one = score({"A.1": {"a": 3}}, Run("one", "trec", {"A.1": Ranking(["a"], [1.0])}), [NDCG])
     with pytest.raises(
         PorismError,
-        match=re.escape("runs one and one have fewer than two common topics\n  fix: compare runs on the same qrels"),
+        match=re.escape("runs one and one have fewer than two topics in common\n  fix: compare runs on the same qrels"),
     ):
         compare(one, one, NDCG)
 
@@ -127,7 +127,7 @@ def test_equal_values_have_no_correlation() -> None:
     with pytest.raises(PorismError, match="all values are equal, so there is no correlation"):
         pearson([1, 1], [1, 2])
     with pytest.raises(
-        PorismError, match=re.escape("no coefficient 'x'\n  fix: choose one of Pearson r, Kendall tau-b")
+        PorismError, match=re.escape("unknown coefficient 'x'\n  fix: choose one of Pearson r, Kendall tau-b")
     ):
         correlations({"a": [1, 2]}, "x")
     assert correlations({"a": [1, 2], "b": [3, 3]}, "Pearson r") == {
@@ -166,7 +166,7 @@ def test_coverage() -> None:
     assert relevant_found(run, qrels) == pytest.approx(1 / 3)
     assert recall_by_depth(run, qrels)[0] == (1, pytest.approx(0.25))
     assert precision_by_depth(run, qrels)[1] == (2, pytest.approx(0.25))
-    with pytest.raises(PorismError, match="run r and the qrels have no common topic"):
+    with pytest.raises(PorismError, match="run r and the qrels have no topic in common"):
         judged_by_depth(run, {"B.1": {"a": 1}})
 
 

@@ -76,7 +76,12 @@ def test_posts_of_formulas_are_kept() -> None:
     [
         ([ONE], "rrf", None, "fusion needs two or more runs of one kind, with rankings"),
         ([ONE, Run("t", "task1")], "rrf", None, "fusion needs two or more runs of one kind, with rankings"),
-        ([ONE, TWO], "sum", None, "no fusion 'sum'\n  fix: choose one of rrf, score-rrf, convex, combsum, combmnz"),
+        (
+            [ONE, TWO],
+            "sum",
+            None,
+            "unknown fusion 'sum'\n  fix: choose one of rrf, score-rrf, convex, combsum, combmnz",
+        ),
         ([ONE, TWO], "rrf", [1.0], "1 weights for 2 runs\n  fix: give one weight per run, none negative, not all 0"),
     ],
 )

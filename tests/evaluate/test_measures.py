@@ -58,7 +58,7 @@ def test_names_that_are_understood(text: str, printed: str) -> None:
     [
         (
             "cheese",
-            "no measure 'cheese'\n  fix: choose one of nDCG, MAP, P, recall, success, RR, Rprec, bpref, infAP, judged, or of ir_measures; for example nDCG', P'@10, MAP'(rel=1), judged@10",
+            "unknown measure 'cheese'\n  fix: choose one of nDCG, MAP, P, recall, success, RR, Rprec, bpref, infAP, judged, or of ir_measures; for example nDCG', P'@10, MAP'(rel=1), judged@10",
         ),
         ("P", "P: P needs a cutoff, for example P@10\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),
         ("bpref@10", "bpref@10: bpref has no cutoff\n  fix: for example nDCG', P'@10, MAP'(rel=1), judged@10"),

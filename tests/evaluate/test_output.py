@@ -74,7 +74,7 @@ def test_formats_of_a_table() -> None:
     assert '<td class="number">0.123</td>' in render([TABLE], "html")
     assert "T &amp; U" in render([TABLE], "html")
     with pytest.raises(
-        PorismError, match=re.escape("no format 'x'\n  fix: choose one of table, tsv, json, markdown, latex, html")
+        PorismError, match=re.escape("unknown format 'x'\n  fix: choose one of table, tsv, json, markdown, latex, html")
     ):
         render([TABLE], "x")
 
@@ -226,7 +226,7 @@ def test_an_impossible_evaluation_exits_with_1_and_prints_nothing(
     assert porism.cli.main(["eval", "empty.txt", *RUNS]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("porism: empty.txt: no judgment in this file")
+    assert captured.err.startswith("porism: empty.txt: this file has no judgments")
     assert porism.cli.main(["eval", "qrels.txt"]) == 1
     assert "no run to score" in capsys.readouterr().err
 

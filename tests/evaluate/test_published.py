@@ -27,7 +27,7 @@ ROWS = {
 def test_every_table_is_there_and_the_command_names_them_all() -> None:
     assert {name: len(published(name).rows) for name in TABLES} == ROWS
     assert tuple(TABLES) == NAMES
-    with pytest.raises(PorismError, match=re.escape("no published table 'x'\n  fix: choose one of teams, scale")):
+    with pytest.raises(PorismError, match=re.escape("unknown published table 'x'\n  fix: choose one of teams, scale")):
         published("x")
 
 

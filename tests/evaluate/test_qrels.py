@@ -41,7 +41,7 @@ def test_written_and_read_is_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "{p}: no judgment in this file"),
+        ("", "{p}: this file has no judgments"),
         (
             "../other/qrel_task1_2020_official.tsv",
             "{p}:1: 1 columns; a judgment has 4 (or 3)",

@@ -137,7 +137,7 @@ def test_formulas_become_visual_ids_at_their_best_rank(tmp_path: Path) -> None:
     assert visual == {"1": "v1", "2": "v2", "3": "v1", "4": "v3"}
     run = Run("r", "task2", {"B.1": Ranking(["2", "3", "1", "99", "v9"], [1, 3, 2, 9, 0.5], ["7", "8", "7", "7", "-"])})
     assert to_visual_ids(run, visual).rankings["B.1"] == Ranking(["v1", "v2", "v9"], [3, 1, 0.5])
-    with pytest.raises(PorismError, match="no formula id of run r is in the map"):
+    with pytest.raises(PorismError, match="the map has none of the formula ids of run r"):
         to_visual_ids(Run("r", "task2", {"B.1": Ranking(["5"], [1], ["7"])}), visual)
     table.write_text("1\tv1\n2\tv2\n", encoding="utf-8")
     assert read_visual_map(table) == {"1": "v1", "2": "v2"}

@@ -99,7 +99,7 @@ def test_the_three_ways_to_average() -> None:
 def test_only_the_first_1000_hits_count_and_they_are_taken_before_the_filter() -> None:
     items = [str(number) for number in range(1001)]
     run = Run("r", "trec", {"A.1": Ranking([*items, "a"], [float(-number) for number in range(1002)])})
-    with pytest.raises(PorismError, match="no hit of run r is judged"):
+    with pytest.raises(PorismError, match="run r has no judged hits"):
         score({"A.1": {"a": 3}}, run)
 
 
@@ -110,28 +110,28 @@ def test_only_the_first_1000_hits_count_and_they_are_taken_before_the_filter() -
         (
             {"A.1": {"a": 0}},
             {"A.1": ["a"]},
-            "no item of the qrels has grade 1 or more, so nDCG' cannot be computed\n  fix: give qrels with relevant items, or another rel=",
+            "no item in the qrels has grade 1 or higher, so nDCG' cannot be computed\n  fix: give qrels with relevant items, or another rel=",
         ),
         (
             {"A.1": {"a": 1}},
             {"A.1": ["a"]},
-            "no item of the qrels has grade 2 or more, so MAP' cannot be computed\n  fix: give qrels with relevant items, or another rel=",
+            "no item in the qrels has grade 2 or higher, so MAP' cannot be computed\n  fix: give qrels with relevant items, or another rel=",
         ),
         ({"A.1": {"a": 5}}, {"A.1": ["a"]}, "the qrels have no judged item\n  fix: give judgments with grades 0 to 3"),
         (
             {"A.1": {"a": 3}},
             {"B.1": ["a"]},
-            "run r and the qrels have no common topic (run: B.1, qrels: A.1)\n  fix: give the qrels of the run's topics",
+            "run r and the qrels have no topic in common (run: B.1, qrels: A.1)\n  fix: give the qrels of the run's topics",
         ),
         (
             {"A.1": {"a": 3}},
             {},
-            "run r and the qrels have no common topic (run: none, qrels: A.1)\n  fix: give the qrels of the run's topics",
+            "run r and the qrels have no topic in common (run: none, qrels: A.1)\n  fix: give the qrels of the run's topics",
         ),
         (
             {"A.1": {"a": 3}},
             {"A.1": ["b"]},
-            "no hit of run r is judged, so it cannot be scored\n"
+            "run r has no judged hits, so it cannot be scored\n"
             "  fix: check that run and qrels use the same ids (Task 2: visual ids; give --collection or --visual-map)",
         ),
     ],

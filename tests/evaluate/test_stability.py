@@ -69,7 +69,7 @@ def test_tau_is_that_of_scipy() -> None:
 
 @pytest.mark.parametrize(
     ("given", "runs", "message"),
-    [([], 2, "there is no judgment yet"), ([Judgment("A.1", "1", 3)], 1, "needs at least two runs")],
+    [([], 2, "there are no judgments yet"), ([Judgment("A.1", "1", 3)], 1, "takes at least two runs")],
 )
 def test_too_little_to_compare_is_an_error(given: list[Judgment], runs: int, message: str) -> None:
     with pytest.raises(PorismError, match=message):

@@ -62,7 +62,7 @@ def test_codes_count_as_0_and_unjudged_topics_are_left_out() -> None:
     with pytest.raises(
         PorismError,
         match=re.escape(
-            "no answer of run r is judged, so it cannot be scored\n  fix: give the Task 3 qrels that go with the map"
+            "run r has no judged answers, so it cannot be scored\n  fix: give the Task 3 qrels that go with the map"
         ),
     ):
         score_answers("r", {"A.1": "d_7"}, {"A.1": {"d_1": 3}})

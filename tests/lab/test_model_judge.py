@@ -111,7 +111,7 @@ def test_replies_without_a_grade_are_asked_for_again(ready: Journal, case: LabCa
 @pytest.mark.parametrize(
     ("behaviour", "fact"),
     [
-        ("good", "none of 3 replies on item"),
+        ("good", "none of 3 replies about item"),
         ("nonsense", "the reply is not JSON"),
         ("other-json", "has no text"),
         ("fail", "status 500: out of memory"),
@@ -130,7 +130,7 @@ def test_a_bad_endpoint_leaves_nothing(ready: Journal, case: LabCase, server: st
 
 
 def test_an_interrupted_run_continues_with_whole_items(ready: Journal, case: LabCase, server: str) -> None:
-    with pytest.raises(PorismError, match="is a grade"):
+    with pytest.raises(PorismError, match="gives a grade"):
         judge(ready, case, f"{server}/three-grades/v1")
     done = len(own(ready))
     assert 0 < done <= 3

@@ -159,7 +159,7 @@ def test_a_long_check_does_not_delay_other_submissions(
 def test_only_few_runs_are_checked_at_the_same_time(submissions: Submissions, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("porism.lab.submissions._checks", threading.BoundedSemaphore(1))
     monkeypatch.setattr("porism.lab.submissions.CHECK_WAIT_SECONDS", 0.01)
-    with _one_of_few_checks(), pytest.raises(PorismError, match="busy with the checks of other runs"):
+    with _one_of_few_checks(), pytest.raises(PorismError, match="busy checking other runs"):
         submissions.submit("Red", "Red-task1-a-auto-both-P.tsv", line())
 
 

@@ -92,7 +92,7 @@ def test_limits_restrict_the_candidates(collection: Path) -> None:
     with pytest.raises(
         PorismError,
         match=re.escape(
-            "no limit 'size=1:2'\n  fix: write NAME=LOW:HIGH, NAME one of terms, formulas, score, answers, comments, views"
+            "unknown limit 'size=1:2'\n  fix: write NAME=LOW:HIGH, where NAME is one of terms, formulas, score, answers, comments, views"
         ),
     ):
         Limits.parse(["size=1:2"])
@@ -110,7 +110,7 @@ def test_the_selection_is_stratified_and_reproducible(collection: Path) -> None:
     assert select(every, 2, seed=1) == select(every, 2, seed=1)
     assert {one.post.id for seed in range(20) for one in select(every, 2, seed)} == {10, 11, 13}
     with pytest.raises(
-        PorismError, match=re.escape("3 candidates for 4 topics\n  fix: loosen the limits or ask for fewer topics")
+        PorismError, match=re.escape("3 candidates for 4 topics\n  fix: widen the limits or ask for fewer topics")
     ):
         select(every, 4, seed=1)
 

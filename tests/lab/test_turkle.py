@@ -148,7 +148,7 @@ def test_a_colleague_who_answers_gives_a_second_opinion(given: Journal) -> None:
 @pytest.mark.parametrize(
     ("change", "problem"),
     [
-        ({"Answer.arq_item_echo": "zzz"}, "the echo 'zzz' is not the item"),
+        ({"Answer.arq_item_echo": "zzz"}, "arq_item_echo is 'zzz', but the item is"),
         ({"Turkle.Username": "zoe"}, "there is no assessor 'zoe'"),
         ({"Answer.relevance": "4"}, "relevance is '4', not one of 0, 1, 2, 3, 5, 6"),
         ({"Answer.relevance": "['2', '3']"}, "relevance is \"['2', '3']\", not one of 0, 1, 2, 3, 5, 6"),

@@ -100,7 +100,7 @@ class IndexCheckup:
             fact, _, fix = remark.partition(": ")
             yield Finding("leftovers", fact, "note", fix)
         if self.folder and is_locked(lock_of(self.folder)):
-            yield Finding("writer", "a process writes the index now")
+            yield Finding("writer", "a process is writing to the index")
         if not self.verify:
             yield Finding("checksums", "not read", "note", f"to read every file: porism store verify {self.index}")
             return
@@ -117,7 +117,7 @@ class IndexCheckup:
         engine = Engine.open(self.index)
         began = time.perf_counter()
         engine.search("square root $\\sqrt{x}$", k=1)
-        yield Finding("search", f"works, first query took {1000 * (time.perf_counter() - began):.0f} ms")
+        yield Finding("search", f"works; the first query took {1000 * (time.perf_counter() - began):.0f} ms")
 
 
 class Names(NamedTuple):

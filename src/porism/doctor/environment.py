@@ -45,8 +45,8 @@ def run_checks(checks: Iterable[tuple[str, Check]]) -> Iterator[Finding]:
             fact = f"{error.where}: {error.message}" if error.where else error.message
             yield Finding(subject, fact, "action", error.fix)
         except Exception as error:
-            fact = f"could not be looked at ({type(error).__name__}: {error})"
-            yield Finding(subject, fact, "action", "check that the files can be read; else report this line")
+            fact = f"could not be checked ({type(error).__name__}: {error})"
+            yield Finding(subject, fact, "action", "check that the files are readable; if they are, report this line")
 
 
 # Modules that installing compiles where there is a C compiler; if these are compiled, all are.
@@ -56,7 +56,7 @@ LEAST_DISK = 1_000_000_000
 LEAST_FILES = 1024
 
 
-class Hole(NamedTuple):
+class Vulnerability(NamedTuple):
     """A published weakness that matters to a server: in what, its name, what happens, and the first version of each
     branch without it."""
 
@@ -67,11 +67,11 @@ class Hole(NamedTuple):
 
 
 # Branches after the last of a row never had the weakness.
-HOLES = (
-    Hole("Python", "CVE-2024-7592", "a quoted cookie takes quadratic time", ((3, 11, 10), (3, 12, 6))),
-    Hole("Python", "CVE-2024-6232", "headers of a tar file take quadratic time", ((3, 11, 10), (3, 12, 6))),
-    Hole("Python", "CVE-2025-8194", "reading a tar file may not end", ((3, 11, 14), (3, 12, 12), (3, 13, 6))),
-    Hole("Expat", "CVE-2023-52425", "a long text in XML takes quadratic time", ((2, 6, 0),)),
+VULNERABILITIES = (
+    Vulnerability("Python", "CVE-2024-7592", "a quoted cookie takes quadratic time", ((3, 11, 10), (3, 12, 6))),
+    Vulnerability("Python", "CVE-2024-6232", "headers of a tar file take quadratic time", ((3, 11, 10), (3, 12, 6))),
+    Vulnerability("Python", "CVE-2025-8194", "reading a tar file may not end", ((3, 11, 14), (3, 12, 12), (3, 13, 6))),
+    Vulnerability("Expat", "CVE-2023-52425", "a long text in XML takes quadratic time", ((2, 6, 0),)),
 )
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
 _EXTRA = re.compile(r"extra == [\"']([^\"']+)[\"']")
@@ -89,20 +89,20 @@ def interpreter() -> Iterator[Finding]:
     from pyexpat import version_info
 
     for part, version in {"Python": sys.version_info[:3], "Expat": version_info}.items():
-        found = {hole: first for hole in HOLES if hole.part == part and (first := _first_fixed(hole, version))}
+        found = {one: first for one in VULNERABILITIES if one.part == part and (first := _first_fixed(one, version))}
         shown = ".".join(map(str, version))
         if not found:
-            yield Finding(part, f"{shown}, without the holes that Porism knows of")
+            yield Finding(part, f"{shown}, no vulnerabilities known to Porism")
             continue
         needed = ".".join(map(str, max(found.values())))
-        fact = f"{shown} has known holes: " + "; ".join(f"{hole.name} ({hole.effect})" for hole in found)
+        fact = f"{shown} has known vulnerabilities: " + "; ".join(f"{one.name} ({one.effect})" for one in found)
         fix = f"use {part} {needed} or newer; a package of your distribution may have the fixes under an older number"
         yield Finding(part, fact, "note", fix)
 
 
-def _first_fixed(hole: Hole, version: tuple[int, int, int]) -> tuple[int, int, int] | None:
-    """Return the version that this one should be replaced by; None if it does not have the hole."""
-    first = next((first for first in hole.fixed if first[:2] >= version[:2]), version)
+def _first_fixed(one: Vulnerability, version: tuple[int, int, int]) -> tuple[int, int, int] | None:
+    """Return the version that this one should be replaced by; None if it has no such weakness."""
+    first = next((first for first in one.fixed if first[:2] >= version[:2]), version)
     return first if version < first else None
 
 
@@ -148,7 +148,7 @@ def compiled() -> Iterator[Finding]:
     pure = [spec.name for spec in specs if spec and spec.origin and spec.origin.endswith(".py")]
     if pure:
         fix = "install a C compiler, then install Porism again: building takes about half the time"
-        yield Finding("compiled modules", "the formula modules run as Python", "note", fix)
+        yield Finding("compiled modules", "the formula modules are not compiled", "note", fix)
     else:
         yield Finding("compiled modules", "the formula modules are compiled")
     package = Path(porism.__file__ or "").parent
@@ -161,7 +161,9 @@ def compiled() -> Iterator[Finding]:
         yield Finding("numba cache", "empty: the first search compiles for some seconds", "note", fix)
     else:
         fix = "set NUMBA_CACHE_DIR to a folder that the server may write"
-        yield Finding("numba cache", f"{cache} cannot be written: every start compiles anew", "action", fix)
+        yield Finding(
+            "numba cache", f"{cache} cannot be written: the code is compiled again at every start", "action", fix
+        )
 
 
 def machine() -> Iterator[Finding]:

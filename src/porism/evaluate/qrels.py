@@ -44,7 +44,7 @@ def read_qrels(path: str | Path) -> Qrels:
         where, message = listed(wrong).split(": ", 1)
         raise PorismError(message, where=where, fix=FORMAT)
     if not qrels:
-        raise PorismError("no judgment in this file", where=str(path), fix=FORMAT)
+        raise PorismError("this file has no judgments", where=str(path), fix=FORMAT)
     return qrels
 
 
@@ -129,7 +129,7 @@ def count(qrels: Mapping[str, Mapping[str, int]]) -> QrelsCounts:
     Medium items of a topic, `best_p10` the highest possible P'@10.
     """
     if not qrels:
-        raise PorismError("no judgment to count", fix="give a qrels file")
+        raise PorismError("there are no judgments to count", fix="give a qrels file")
     grades = Counter(grade for row in qrels.values() for grade in row.values())
     relevant = [sum(2 <= grade <= HIGHEST for grade in row.values()) for row in qrels.values()]
     above_zero = sum(number for grade, number in grades.items() if 1 <= grade <= HIGHEST)

@@ -50,7 +50,7 @@ def judged_by_depth(run: Run, qrels: Qrels, depths: Sequence[int] = DEPTHS) -> l
     topics = [topic for topic in grades if topic in run.rankings]
     if not topics:
         raise PorismError(
-            f"run {run.name} and the qrels have no common topic", fix="give the qrels of the run's topics"
+            f"run {run.name} and the qrels have no topic in common", fix="give the qrels of the run's topics"
         )
     deepest = max(depths)
     judged = [[item in grades[topic] for item in run.rankings[topic].in_score_order(deepest).items] for topic in topics]
@@ -196,9 +196,9 @@ def stability(
 ) -> Stability:
     """Return the curve over judgments, which are in the order in which they were made."""
     if len(runs) < 2:
-        raise PorismError("the order of systems needs at least two runs", fix="name more runs")
+        raise PorismError("ordering systems takes at least two runs", fix="name more runs")
     if not judgments:
-        raise PorismError("there is no judgment yet", fix="judge some items first")
+        raise PorismError("there are no judgments yet", fix="judge some items first")
     counts = sorted({max(1, round(len(judgments) * step / points)) for step in range(1, points + 1)})
     tables = [_scores(judgments[:count], runs, measure) for count in counts]
     last = None if tables[-1] is None else tables[-1].mean(axis=1)

@@ -52,7 +52,7 @@ def common_topics(one: Scores, two: Scores) -> list[str]:
     common = [topic for topic in one.topics if topic in others]
     if len(common) < 2:
         raise PorismError(
-            f"runs {one.run} and {two.run} have fewer than two common topics", fix="compare runs on the same qrels"
+            f"runs {one.run} and {two.run} have fewer than two topics in common", fix="compare runs on the same qrels"
         )
     return common
 
@@ -167,7 +167,7 @@ def correlations(columns: Columns, coefficient: str) -> dict[tuple[str, str], fl
     """Correlate every pair of columns (measures over systems, or systems over topics); None if all values of a column
     are equal."""
     if coefficient not in COEFFICIENTS:
-        raise PorismError(f"no coefficient {coefficient!r}", fix=f"choose one of {', '.join(COEFFICIENTS)}")
+        raise PorismError(f"unknown coefficient {coefficient!r}", fix=f"choose one of {', '.join(COEFFICIENTS)}")
     compute = COEFFICIENTS[coefficient]
     flat = {name for name, values in columns.items() if len(set(values)) < 2}
     return {

@@ -197,7 +197,7 @@ FORMATS: dict[str, Callable[[ResultTable], str]] = {
 def render(tables: Sequence[ResultTable], form: str = "table") -> str:
     """Render tables in a format, one after the other. In JSON they are one object, keyed by the names of the tables."""
     if form not in FORMATS:
-        raise PorismError(f"no format {form!r}", fix=f"choose one of {', '.join(FORMATS)}")
+        raise PorismError(f"unknown format {form!r}", fix=f"choose one of {', '.join(FORMATS)}")
     if form == "json":
         return _json_object(tables)
     return "\n".join(FORMATS[form](table) for table in tables)

@@ -73,7 +73,7 @@ def read_answer_map(path: str | Path) -> AnswerMap:
                 )
             topics[cells[1]] = cells[2]
     if not found:
-        raise PorismError("no answer in this file", where=str(path), fix="write run, topic, answer id")
+        raise PorismError("this file has no answers", where=str(path), fix="write run, topic, answer id")
     return found
 
 
@@ -93,7 +93,7 @@ def score_answers(run: str, answers: Mapping[str, str], qrels: Qrels) -> AnswerS
     }
     if not grades:
         raise PorismError(
-            f"no answer of run {run} is judged, so it cannot be scored",
+            f"run {run} has no judged answers, so it cannot be scored",
             fix="give the Task 3 qrels that go with the map",
         )
     return AnswerScores(run, grades)

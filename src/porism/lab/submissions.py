@@ -205,7 +205,7 @@ def _read_receipts(path: Path) -> list[Receipt]:
 def _one_of_few_checks() -> Iterator[None]:
     """Allow few checks at the same time, so that a server answers meanwhile."""
     if not _checks.acquire(timeout=CHECK_WAIT_SECONDS):
-        raise PorismError("the server is busy with the checks of other runs", fix="submit the run again in a minute")
+        raise PorismError("the server is busy checking other runs", fix="submit the run again in a minute")
     try:
         yield
     finally:

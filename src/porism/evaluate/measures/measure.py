@@ -66,7 +66,7 @@ def parse(text: str) -> Measure:
         base = ir_measures.parse_measure(f"{NAMES.get(name, name)}{rest}")
     except (ValueError, NameError):
         fix = f"choose one of {', '.join(NAMES)}, or of ir_measures; {EXAMPLES}"
-        raise PorismError(f"no measure {text!r}", fix=fix) from None
+        raise PorismError(f"unknown measure {text!r}", fix=fix) from None
     if _default(base, "rel") == LEVEL and "rel" not in base.params:
         base = base(rel=LEVEL)
     prime = bool(found and found["prime"])

@@ -94,7 +94,7 @@ def score(qrels: Qrels, run: Run, measures: Sequence[Measure] = LAB, average: Av
         judged_run = prime_filter(run, grades)
         if not judged_run.rankings:
             raise PorismError(
-                f"no hit of run {run.name} is judged, so it cannot be scored",
+                f"run {run.name} has no judged hits, so it cannot be scored",
                 fix="check that run and qrels use the same ids (Task 2: visual ids; give --collection or --visual-map)",
             )
         topics = _averaged_topics(grades, run, judged_run, average)
@@ -138,7 +138,7 @@ def _check_topics(grades: Qrels, run: Run) -> None:
     if not run.rankings.keys() & grades.keys():
         ours, theirs = next(iter(run.rankings), "none"), next(iter(grades))
         raise PorismError(
-            f"run {run.name} and the qrels have no common topic (run: {ours}, qrels: {theirs})",
+            f"run {run.name} and the qrels have no topic in common (run: {ours}, qrels: {theirs})",
             fix="give the qrels of the run's topics",
         )
 
@@ -150,7 +150,7 @@ def _check_relevant(grades: Qrels, measures: Sequence[Measure]) -> None:
         least = measure.least_relevant
         if highest < least and not measure.is_of_judging:
             raise PorismError(
-                f"no item of the qrels has grade {least} or more, so {measure} cannot be computed",
+                f"no item in the qrels has grade {least} or higher, so {measure} cannot be computed",
                 fix="give qrels with relevant items, or another rel=",
             )
 
@@ -163,7 +163,7 @@ def _averaged_topics(grades: Qrels, run: Run, judged_run: Run, average: Average)
         "complete": grades,
     }
     if average not in within:
-        raise PorismError(f"no averaging mode {average!r}", fix=f"choose one of {', '.join(AVERAGES)}")
+        raise PorismError(f"unknown averaging mode {average!r}", fix=f"choose one of {', '.join(AVERAGES)}")
     return tuple(topic for topic in grades if topic in within[average])
 
 

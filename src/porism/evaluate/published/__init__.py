@@ -41,7 +41,7 @@ MEASURES = ("nDCG'", "MAP'", "P'@10")
 def published(name: str) -> ResultTable:
     """Return a published table by name."""
     if name not in TABLES:
-        raise PorismError(f"no published table {name!r}", fix=f"choose one of {', '.join(TABLES)}")
+        raise PorismError(f"unknown published table {name!r}", fix=f"choose one of {', '.join(TABLES)}")
     with files(__name__).joinpath(f"{name}.tsv").open(encoding="utf-8") as stream:
         reader = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
         columns = tuple(next(reader))

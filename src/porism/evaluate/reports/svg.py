@@ -52,7 +52,7 @@ def _height_of(value: float, low: float, high: float, height: int) -> float:
 
 
 def bars(values: Mapping[str, float], label: str, number: int = 0, signed: bool = False) -> str:
-    """Draw a bar per topic, with tooltips and about 16 labels. With `signed`, the axis reaches as far below 0 as above."""
+    """Draw a bar per topic, with tooltips and about 16 labels. `signed` values have an axis from -x to x."""
     high = max([0.1, *map(abs, values.values())]) if signed else 1.0
     low = -high if signed else 0.0
     body = _grid(WIDTH, BARS_HEIGHT, low, high, 2)

@@ -48,7 +48,7 @@ def subset_table(experiment: Experiment, infos: Mapping[str, TopicInfo]) -> Resu
             rows.append((scores.run, subset.property, subset.value, len(subset.scores.topics), *means))
     if not rows:
         raise PorismError(
-            "the topic information and the qrels have no common topic", fix="give the information of the same topics"
+            "the topic information and the qrels have no topic in common", fix="give the information of the same topics"
         )
     columns = ("run", "property", "value", "topics", *map(str, experiment.measures))
     return ResultTable("subsets", columns, tuple(rows), "By kind of topic", (experiment.note,))

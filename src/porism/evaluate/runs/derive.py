@@ -41,7 +41,7 @@ def _with_posts(run: Run, collection: str | Path | None, where: str) -> Run:
     items = [item for ranking in run.rankings.values() for item in ranking.items]
     wrong = next((item for item in items if not item.isdecimal()), None)
     if wrong is not None:
-        raise PorismError(f"{wrong} is no formula id", where=where, fix="convert a run of Task 2")
+        raise PorismError(f"{wrong} is not a formula id", where=where, fix="convert a run of Task 2")
     formulas = open_content(collection).formulas_by_id([int(item) for item in items])
     rankings = {}
     for topic, ranking in run.rankings.items():
@@ -60,7 +60,7 @@ def fuse(
     """Fuse runs of one kind by a method of `porism.evaluate.fusion`."""
     fusion = FUSIONS.get(method)
     if fusion is None:
-        raise PorismError(f"no fusion {method!r}", fix=f"choose one of {', '.join(FUSIONS)}")
+        raise PorismError(f"unknown fusion {method!r}", fix=f"choose one of {', '.join(FUSIONS)}")
     if len(runs) < 2 or len({run.kind for run in runs}) != 1 or runs[0].kind == "task3":
         raise PorismError(
             "fusion needs two or more runs of one kind, with rankings",

@@ -85,7 +85,7 @@ def to_visual_ids(run: Run, visual: Mapping[str, str]) -> Run:
             mapped[topic] = Ranking(list(first), list(first.values()))
     if not mapped:
         fix = "give the formulas of the collection that the run was made on"
-        raise PorismError(f"no formula id of run {run.name} is in the map", fix=fix)
+        raise PorismError(f"the map has none of the formula ids of run {run.name}", fix=fix)
     return replace(run, rankings=mapped, kind="trec")
 
 

@@ -164,10 +164,11 @@ class ModelJudge:
             usage, last = usage.plus(_usage(made)), made.text
             if found := parse_reply(made.text):
                 return CardGrade(*found, usage)
+        fact = f"none of {self._attempts.number} replies about item {item.item} gives a grade"
         raise PorismError(
-            f"none of {self._attempts.number} replies on item {item.item} is a grade; the last is {printable(last)!r}",
+            f"{fact}; the last was {printable(last)!r}",
             where=f"the endpoint {address(self._endpoint.url)}",
-            fix="use a model that follows instructions; what it has judged is stored, and the same command continues",
+            fix="use a model that follows instructions; what it judged is stored, and the same command continues",
         )
 
 

@@ -237,7 +237,7 @@ def _result(row: ResultRow, journal: Journal, assessors: set[str]) -> Result:
     cells = row.cells
     key, worker = cells["Input.arq_item"], cells["Turkle.Username"]
     if cells["Answer.arq_item_echo"] != key:
-        raise PorismError(f"the echo {cells['Answer.arq_item_echo']!r} is not the item {key!r}")
+        raise PorismError(f"arq_item_echo is {cells['Answer.arq_item_echo']!r}, but the item is {key!r}")
     if worker not in assessors:
         raise PorismError(f"there is no assessor {worker!r}")
     number = cells["Input.arq_assignment"]

@@ -235,7 +235,7 @@ def run_worker(
     WorkerServer(config, service, beats, listeners, counts).run(sockets=[])
 
 
-def warn_of_holes() -> None:
+def warn_of_vulnerabilities() -> None:
     """Name the published weaknesses of the interpreter that is about to serve, and the remedy."""
     for finding in interpreter():
         if finding.fix:
@@ -256,7 +256,7 @@ def supervise(
     replaced. `beside` are jobs that run in a process each.
     """
     configure_logging(settings.log_format)
-    warn_of_holes()
+    warn_of_vulnerabilities()
     allow_files()
 
     def close() -> None:
