@@ -14,8 +14,7 @@ from collections.abc import Callable, Iterator
 from bench._data import DATA
 from bench._operators_gold import content_tree, semantic_tree, similarity
 from porism.formula import parse, parse_mathml
-from porism.formula.canonical.forms import canonical
-from porism.formula.canonical.subexpressions import subexpressions
+from porism.formula.canonical.forms import canonical, subexpressions
 from porism.formula.mathml.content_reader import from_content
 from porism.formula.operators.parse import operator_tree
 from porism.formula.plaintext import tree_text

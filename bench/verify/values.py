@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.formula import from_tangent
-from porism.formula.layout.tangent import unescape
+from porism.formula.layout.tuples import unescape
 from porism.formula.tree import Node
 from porism.systems.dprl.edit_distance import edit_features, symbol_ids
 from porism.systems.dprl.layout import with_plain_brackets

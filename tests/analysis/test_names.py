@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.analysis.names import defined_terms, emphasised_names, name_keys, query_keys
+from porism.analysis.learned import defined_terms, emphasised_names, name_keys, query_keys
 from porism.text.segment import Segment, Text
 
 

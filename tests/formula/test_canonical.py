@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from operator_trees import renamed, shuffled, trees
 
 from porism.formula import parse
-from porism.formula.canonical.forms import LEVELS, Level, canonical
+from porism.formula.canonical.forms import LEVELS, Level, SubExpression, canonical, subexpressions
 from porism.formula.canonical.rules import RULES, Rule
-from porism.formula.canonical.subexpressions import SubExpression, subexpressions
 from porism.formula.match.matcher import match
 from porism.formula.operators.parse import operator_tree
 from porism.formula.plaintext import tree_text

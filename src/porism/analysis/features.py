@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from porism.analysis.flat import FlatLayout, FlatOperators, flat_layout, flat_operators
 from porism.analysis.paths import Paths, PathTable, find_paths
-from porism.formula.canonical.subexpressions import SubExpression, subexpressions
+from porism.formula.canonical.forms import SubExpression, subexpressions
 from porism.formula.layout.tuples import mathtuples
 from porism.formula.tree import Node
 

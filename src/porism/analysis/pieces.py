@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
-from porism.analysis.names import defined_terms, name_keys
+from porism.analysis.learned import defined_terms, name_keys
 from porism.analysis.schema import HEADING_FIELDS
 from porism.analysis.terms import stem_terms
 from porism.corpus.content import Content
@@ -40,7 +40,7 @@ def tag_text(tags: tuple[str, ...]) -> str:
     return f" {FORMULA} ".join(tag.replace("-", " ") for tag in tags)
 
 
-class Piece(NamedTuple):
+class PieceTerms(NamedTuple):
     """A piece of text: the text, its words, their stems, its terms in each family, and its formulas."""
 
     text: str
@@ -50,14 +50,14 @@ class Piece(NamedTuple):
     formulas: list[Segment]
 
 
-def make_piece(text: str, formulas: list[Segment]) -> Piece:
+def make_piece(text: str, formulas: list[Segment]) -> PieceTerms:
     """Analyse a text whose formulas are replaced by the mark FORMULA."""
     words = WORD.findall(text)
     stems = stems_of(words)
-    return Piece(text, words, stems, stem_terms(stems), formulas)
+    return PieceTerms(text, words, stems, stem_terms(stems), formulas)
 
 
-def title_levels(title: Text) -> list[Piece]:
+def title_levels(title: Text) -> list[PieceTerms]:
     """Return the levels of a title, the outermost first: a book, a chapter, a section, the name itself."""
     text, formulas = text_and_formulas(title)
     left = iter(formulas)
@@ -68,20 +68,20 @@ class Pieces(NamedTuple):
     """The pieces of a thread. Headings are by field; `names` are the terms of the title as a whole and of what the
     question defines, by field; comments are by post, answers in their order."""
 
-    title: Piece
-    headings: dict[str, Piece]
+    title: PieceTerms
+    headings: dict[str, PieceTerms]
     names: dict[str, list[str]]
-    body: Piece
-    tags: Piece
-    linked: list[Piece]
-    answers: list[Piece]
-    comments: dict[int, list[Piece]]
+    body: PieceTerms
+    tags: PieceTerms
+    linked: list[PieceTerms]
+    answers: list[PieceTerms]
+    comments: dict[int, list[PieceTerms]]
 
 
 def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> Pieces:
     """Split a thread into pieces. Without `links`, leave out comments that point to other questions."""
     question = thread.question
-    comments: dict[int, list[Piece]] = {}
+    comments: dict[int, list[PieceTerms]] = {}
     for comment in thread.comments:
         if links or POINTER.search(comment.body.stored) is None:
             comments.setdefault(comment.post_id, []).append(make_piece(*text_and_formulas(comment.body)))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from porism.formula.layout.tangent import from_tangent, tangent
+from porism.formula.layout.tuples import from_tangent, tangent
 from porism.formula.parsed import Parsed, latex_to_mathml, parse, parse_mathml
 from porism.formula.problems import Problem
 from porism.formula.tree import Node, elements_of, row_of

@@ -11,11 +11,32 @@ from porism.formula.characters import xml_text
 from porism.formula.latex.convert import Converted, to_mathml
 from porism.formula.latex.macros import Macro, Macros
 from porism.formula.layout.build import MAX_DEPTH, TooLarge, layout_tree
-from porism.formula.layout.opaque import opaque_tree
+from porism.formula.layout.labels import token_labels
 from porism.formula.mathml.clean import clean, clean_converted, read
 from porism.formula.operators.parse import operator_tree
 from porism.formula.problems import Problem
-from porism.formula.tree import Node
+from porism.formula.tree import Node, attach, chain
+
+_TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[^\s{}\x00-\x1f]")
+MAX_TOKENS = 500
+
+
+def opaque_tree(latex: str) -> Node:
+    """Return an `E!` node that contains the tokens of a formula (at most 500) as a row."""
+    node = Node("E!", places=(1,))
+    row = []
+    for found in _TOKEN.finditer(latex):
+        token = found[0]
+        if token[0] == "\\":
+            row.append(Node(token, places=(1,)))
+        else:
+            row.extend(Node(label, places=(1,)) for label in token_labels("mi", html.escape(token)))
+        if len(row) == MAX_TOKENS:
+            break
+    if row:
+        attach(node, "w", chain(row))
+    return node
+
 
 # The first element inside the wrappers distinguishes Content from Presentation MathML.
 _FIRST = re.compile(r"\s*+(?:<\?xml[^<>]*>\s*+)?(?:<(?:\w+:)?(?:math|semantics)(?:\s[^<>]*)?>\s*+)*<(?:\w+:)?([a-z]+)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 
 from porism.formula.canonical.forms import LEVELS, canonical
-from porism.formula.layout.tangent import tangent
+from porism.formula.layout.tuples import tangent
 from porism.formula.match.matcher import Match, MatchResult
 from porism.formula.mathml.content_writer import to_content
 from porism.formula.operators.parse import ambiguities

@@ -26,7 +26,7 @@ CLIP = 1.0  # the largest norm of a gradient
 
 
 @dataclass
-class _State:
+class _Progress:
     """Where a training is: what a checkpoint holds beside the weights."""
 
     key: str
@@ -62,7 +62,7 @@ class Training:
         self._per_epoch = per_epoch
         texts = [digest64("\0".join(one)) for one in mixed]
         own = [digest64(json.dumps(settings.as_dict())), digest64(trainee.directory.digest)]
-        self._state = _State(combine([*texts, *own]).hex())
+        self._state = _Progress(combine([*texts, *own]).hex())
 
     def run(self, progress: Progress | None = None) -> TrainingReport:
         """Train, or continue a training that was killed; write the best model."""

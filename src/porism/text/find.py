@@ -111,7 +111,7 @@ MARKDOWN = {"em": "*", "i": "*", "strong": "**", "b": "**"}
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class DelimitedFormula:
     """A formula in a field: its position, its LaTeX and the class of its delimiters."""
 
     start: int
@@ -154,16 +154,16 @@ def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges 
     return Extracted("".join(pieces), latex, displayed, budget.refused)
 
 
-def formula_matches(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges = ()) -> Iterator[Match]:
+def formula_matches(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges = ()) -> Iterator[DelimitedFormula]:
     """Yield the formulas of a text in order of position."""
-    return _Reader(text, syntax, scope, code).matches()
+    return _FieldReader(text, syntax, scope, code).matches()
 
 
-def _is_displayed(formula: Match) -> bool:
+def _is_displayed(formula: DelimitedFormula) -> bool:
     return CLASSES[formula.group] in DISPLAY_CLASSES or DISPLAY_ENVIRONMENT.match(formula.latex) is not None
 
 
-class _Reader:
+class _FieldReader:
     """Reads a field from left to right. It remembers positions that it has looked up, so that time grows linearly with
     the text."""
 
@@ -178,7 +178,7 @@ class _Reader:
         self.code = iter((*code, (len(text), len(text))))
         self._nexts: dict[str, tuple[int, int]] = {}
 
-    def matches(self) -> Iterator[Match]:
+    def matches(self) -> Iterator[DelimitedFormula]:
         """Yield all formulas in the order of the text."""
         at = 0
         start, end = next(self.code)
@@ -204,11 +204,11 @@ class _Reader:
         end = self._next(closing := f"\\end{{{match['name']}", match.end())
         return end + len(closing) if end < len(self.text) else match.end()
 
-    def _is_whole(self, formula: Match) -> bool:
+    def _is_whole(self, formula: DelimitedFormula) -> bool:
         """Return whether a formula has content, and none of it was cut out before as another formula."""
         return bool(formula.latex.strip()) and OPEN not in self.text[formula.start : formula.end]
 
-    def _formula(self, match: re.Match[str]) -> Match | None:
+    def _formula(self, match: re.Match[str]) -> DelimitedFormula | None:
         """Return the formula that starts at a match, if it is one of those that are looked for."""
         if self.has_spans and match["span"]:
             return self._span(match)
@@ -230,15 +230,15 @@ class _Reader:
     def _latex(self, start: int, end: int) -> str:
         return _latex(self.text[start:end], self.html)
 
-    def _span(self, match: re.Match[str]) -> Match | None:
+    def _span(self, match: re.Match[str]) -> DelimitedFormula | None:
         """Return the formula of an official span; spans inside it (from `\\text` or damage) belong to it."""
         edge = span_end(self.text, match.end(), LONGEST)
         if edge is None:
             return None
         latex, opening, _ = undress(self._latex(match.end(), edge.start()))
-        return Match(match.start(), edge.end(), latex, CLASSES.index(SPAN_CLASS[opening]))
+        return DelimitedFormula(match.start(), edge.end(), latex, CLASSES.index(SPAN_CLASS[opening]))
 
-    def _opened(self, match: re.Match[str]) -> Match | None:
+    def _opened(self, match: re.Match[str]) -> DelimitedFormula | None:
         """Return the formula that an opening sign opens, if it does."""
         if match["dollars"]:
             return self._closed(match, "$$", "$$") or self._single(match.start() + 1)
@@ -250,14 +250,14 @@ class _Reader:
             return self._environment(match)
         return None
 
-    def _closed(self, match: re.Match[str], closer: str, group: str) -> Match | None:
+    def _closed(self, match: re.Match[str], closer: str, group: str) -> DelimitedFormula | None:
         start = match.end()
         end = self._next(closer, start)
         if not start < end <= start + LONGEST or self._crosses_block(start, end):
             return None
-        return Match(match.start(), end + len(closer), self._latex(start, end), CLASSES.index(group))
+        return DelimitedFormula(match.start(), end + len(closer), self._latex(start, end), CLASSES.index(group))
 
-    def _environment(self, match: re.Match[str]) -> Match | None:
+    def _environment(self, match: re.Match[str]) -> DelimitedFormula | None:
         edges = re.compile(rf"\\(begin|end)\s*\{{{re.escape(match['environment'])}\}}")
         depth = 1
         for edge in islice(edges.finditer(self.text, match.end(), match.end() + LONGEST), DEEPEST):
@@ -267,10 +267,10 @@ class _Reader:
                     return None
                 bare = match["environment"] in WRAPPERS
                 latex = self._latex(match.end(), edge.start()) if bare else self._latex(match.start(), edge.end())
-                return Match(match.start(), edge.end(), latex, CLASSES.index("begin"))
+                return DelimitedFormula(match.start(), edge.end(), latex, CLASSES.index("begin"))
         return None
 
-    def _single(self, start: int) -> Match | None:
+    def _single(self, start: int) -> DelimitedFormula | None:
         """Return the formula `$..$`, unless it is a price.
 
         It ends at the nearest closing sign, or at a later one where the nearest is inside `\\text{..}`."""
@@ -287,12 +287,12 @@ class _Reader:
                 # Inside words a pair of signs is a formula in the formula: go on after it.
         return self._unless_price(start, nearest) if nearest else None
 
-    def _unless_price(self, start: int, end: int) -> Match | None:
+    def _unless_price(self, start: int, end: int) -> DelimitedFormula | None:
         inner = self._latex(start + 1, end)
         amount = inner[:1].isdigit() and not MATH_SIGN.search(inner)
         if amount and (LONG_WORD.search(inner) or self.text[end + 1 : end + 2].isdigit()):
             return None
-        return Match(start, end + 1, inner, CLASSES.index("$"))
+        return DelimitedFormula(start, end + 1, inner, CLASSES.index("$"))
 
 
 def _latex(inner: str, html: bool) -> str:

@@ -20,8 +20,7 @@ import re
 from collections.abc import Callable
 from typing import Final
 
-from porism.formula.layout.commands import command_label
-from porism.formula.layout.fences import group, group_whole
+from porism.formula.layout.fences import command_label, group, group_whole
 from porism.formula.layout.labels import BARS, is_operator, token_labels
 from porism.formula.tree import Node, attach, chain, link_elements
 

@@ -21,7 +21,7 @@ class Pair(NamedTuple):
     target_places: tuple[int, ...]
 
 
-class Binding(NamedTuple):
+class VariableBinding(NamedTuple):
     """A wildcard, or at level `renamed` a variable, and the sub-expression that it is bound to."""
 
     name: str
@@ -35,7 +35,7 @@ class Match:
     level: Level
     whole: bool
     pairs: tuple[Pair, ...]
-    bindings: tuple[Binding, ...]
+    bindings: tuple[VariableBinding, ...]
 
 
 HASHING = 8  # steps that an operand costs when a new node is hashed
@@ -112,8 +112,8 @@ class Backtracking:
         while trail is not None:
             trail, p, t = trail
             pairs.append(Pair(p.label, t.label, p.places, _places(t) if is_wildcard(p.label) else t.places))
-        bindings = [Binding(name, node.tree()) for name, node in state.wildcards.items()]
-        bindings += [Binding(name, Node(variable)) for name, variable in state.renaming.items()]
+        bindings = [VariableBinding(name, node.tree()) for name, node in state.wildcards.items()]
+        bindings += [VariableBinding(name, Node(variable)) for name, variable in state.renaming.items()]
         return Match(self.level, whole, tuple(reversed(pairs)), tuple(bindings))
 
     def hash_of(self, node: HashedNode) -> bytes:

@@ -11,9 +11,8 @@ from porism.formula.operators.calculus import (
     split_numerator,
 )
 from porism.formula.operators.operands import begins_operand
-from porism.formula.operators.pairs import paired_symbol
 from porism.formula.operators.prefix import quantifier_scope, with_bounds
-from porism.formula.operators.scripts import Parser
+from porism.formula.operators.scripts import Parser, paired_symbol
 from porism.formula.operators.stack import Stack
 from porism.formula.operators.table import BIG, MUL, SYMBOLS, Symbol
 from porism.formula.tree import Node

@@ -1,10 +1,10 @@
-"""Scripts: indices, powers, accents, and superscripts that are not powers."""
+"""Scripts: indices, powers, accents, superscripts that are no powers; neighbours that are one symbol: `:` and `=`."""
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import Final, NamedTuple, Protocol
 
-from porism.formula.operators.table import FUNCTIONS
+from porism.formula.operators.table import FUNCTIONS, SYMBOLS, Symbol
 from porism.formula.tree import Node, row_of
 
 
@@ -163,3 +163,29 @@ def is_function_like(value: Node) -> bool:
         value = value.children[0]
     label = value.label
     return label[:2] == "F!" or (label[:2] == "V!" and label[2:] in FUNCTIONS and label[2:] not in "PQTLKNSUDW")
+
+
+_PAIRS: Final = {
+    (":", "="): ":=", ("<", "="): "<=", (">", "="): ">=", ("=", ">"): "⇒", ("−", ">"): "→", ("=", ":"): "=:",
+    ("∃", "!"): "∃!", ("<", "<"): "≪", (">", ">"): "≫",
+}  # fmt: skip
+_FIRST = frozenset(first for first, _ in _PAIRS)
+_SECOND = frozenset(second for _, second in _PAIRS)
+
+
+class PairedSymbol(NamedTuple):
+    """A symbol of one or two tokens, the position after them, and their places."""
+
+    symbol: Symbol
+    end: int
+    places: tuple[int, ...]
+
+
+def paired_symbol(tokens: list[Node], at: int, symbol: Symbol) -> PairedSymbol:
+    """Return the symbol at a position, or that of the pair with the next token."""
+    token = tokens[at]
+    if at + 1 < len(tokens) and tokens[at + 1].label in _SECOND and token.label in _FIRST and token.edges in PLAIN:
+        both = _PAIRS.get((token.label, tokens[at + 1].label))
+        if both is not None:
+            return PairedSymbol(SYMBOLS[both], at + 2, token.places + tokens[at + 1].places)
+    return PairedSymbol(symbol, at + 1, token.places)

@@ -10,9 +10,8 @@ from porism.formula.operators.binders import big, integral_sign, quantifier
 from porism.formula.operators.groups import group_shape, group_value
 from porism.formula.operators.nary import InfixOperator
 from porism.formula.operators.operands import begins_operand, push
-from porism.formula.operators.pairs import paired_symbol
 from porism.formula.operators.prefix import function_node, with_bounds, with_indices
-from porism.formula.operators.scripts import PLAIN, Guess, Parser, with_scripts
+from porism.formula.operators.scripts import PLAIN, Guess, Parser, paired_symbol, with_scripts
 from porism.formula.operators.stack import Stack
 from porism.formula.operators.table import (
     ADD,

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.names import emphasised_names
+from porism.analysis.learned import emphasised_names
 from porism.analysis.schema import NAME_FAMILY
 from porism.corpus.post import LEVEL, Post
 from porism.locks import only_writer

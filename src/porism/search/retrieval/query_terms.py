@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.names import query_keys
+from porism.analysis.learned import query_keys
 from porism.analysis.pieces import model_text, question_text, tag_text
 from porism.analysis.schema import DOCUMENT, NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES, THREAD, VIEWS, View
 from porism.analysis.terms import feature_terms, text_terms

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.learned import Concept, log_likelihood_ratio, names_of
-from porism.analysis.pieces import Piece, Pieces, make_piece, tag_text
+from porism.analysis.pieces import Pieces, PieceTerms, make_piece, tag_text
 from porism.analysis.terms import form_term
 from porism.corpus.post import Thread
 from porism.hashing import hash64
@@ -76,7 +76,7 @@ class ConceptCollector:
         for answer in pieces.answers:
             self._add_post(shared, answer, answer.formulas)
 
-    def _add_post(self, shared: dict[str, str], body: Piece, formulas: list[Segment]) -> None:
+    def _add_post(self, shared: dict[str, str], body: PieceTerms, formulas: list[Segment]) -> None:
         for name, text in (shared | dict(names_of(body.words, body.stems))).items():
             key = self._keys.get(name)
             if key is None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from porism.analysis.features import features
-from porism.analysis.pieces import Piece, split_thread
+from porism.analysis.pieces import PieceTerms, split_thread
 from porism.analysis.schema import EVERY_FIELD, FIELDS, NAME_FAMILY, TAG_FAMILY, VISUAL_FAMILY, Unit, View
 from porism.analysis.terms import feature_terms
 from porism.corpus.content import Content
@@ -57,7 +57,7 @@ class MemoryPost:
         self.accepted = accepted
         self.counts: dict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
 
-    def add(self, field: str, piece: Piece, features: ExpressionFeatures) -> None:
+    def add(self, field: str, piece: PieceTerms, features: ExpressionFeatures) -> None:
         """Count the terms of a piece of text and of its formulas."""
         for terms_by_family in (piece.terms, *(features.terms[one.expression_id] for one in piece.formulas)):
             for family, terms in terms_by_family.items():

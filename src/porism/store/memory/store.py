@@ -34,7 +34,7 @@ OPTIONS: frozenset[Option] = frozenset({"weightings", "units"})
 FIRST_GENERATION = 1
 
 
-class Commit(NamedTuple):
+class MemoryCommit(NamedTuple):
     """What a commit replaces as a whole."""
 
     records: RawRecords
@@ -102,11 +102,11 @@ class MemoryStore:
 
     def _opened(
         self, records: RawRecords, generation: int, position: LogPosition | None = None, ranking: str = ""
-    ) -> Commit:
+    ) -> MemoryCommit:
         contents = build_contents(records, self._name)
         snapshot = self._snapshot(contents, ranking, generation)
         self._committed = time.time()
-        return Commit(records, contents, position or LogPosition(), ranking, snapshot)
+        return MemoryCommit(records, contents, position or LogPosition(), ranking, snapshot)
 
     def _snapshot(self, contents: Contents, ranking: str, generation: int) -> LocalSnapshot:
         collection, documents, formulas = contents.collection, contents.documents, contents.formulas

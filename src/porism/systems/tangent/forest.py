@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.formula.layout.tangent import escape
+from porism.formula.layout.tuples import escape
 from porism.formula.tree import Node
 
 WILDCARD, UNORDERED = ord("?"), ord("U")

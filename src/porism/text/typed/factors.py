@@ -32,7 +32,7 @@ class Convention(NamedTuple):
     long_exponent: bool = False  # e^2x is e^(2x)
 
 
-class Piece(NamedTuple):
+class LatexPart(NamedTuple):
     """LaTeX of a part; `inner` is its content if it is a bracket that a fraction or a script replaces; `tight`: no
     blank before it."""
 
@@ -42,7 +42,7 @@ class Piece(NamedTuple):
 
 
 class FactorParser(ABC):
-    """Parses factors; `Parser` combines them."""
+    """Parses factors; `TypedParser` combines them."""
 
     def __init__(self, tokens: Sequence[Token], convention: Convention) -> None:
         self._tokens = tokens
@@ -77,7 +77,7 @@ class FactorParser(ABC):
         """Return whether the token before this one ends an operand."""
         return self._at > 0 and self._tokens[self._at - 1].kind not in _BEFORE_OPERAND
 
-    def _factor(self) -> Piece:
+    def _factor(self) -> LatexPart:
         """Parse one factor with its scripts."""
         token = self._peek()
         tight = not token.space
@@ -85,11 +85,11 @@ class FactorParser(ABC):
         self._depth += 1
         if self._depth > MAX_DEPTH:
             self._at += 1
-            made = Piece(token.latex)
+            made = LatexPart(token.latex)
         elif token.kind in ("function", "named"):
             made = self._function()
         elif token.kind == "big":
-            made = Piece(self._take().latex + self._scripts())
+            made = LatexPart(self._take().latex + self._scripts())
         elif token.kind in ("root", "fence", "accent"):
             self._at += 1
             made = self._template(token)
@@ -99,7 +99,7 @@ class FactorParser(ABC):
             made = self._group()
         elif token.kind == "binomial":
             self._at += 1
-            made = Piece(self._binomial_arguments())
+            made = LatexPart(self._binomial_arguments())
         else:
             made = self._atom()
         self._depth -= 1
@@ -107,27 +107,27 @@ class FactorParser(ABC):
         chosen = self._chosen(made, scripts, in_bracket)
         return chosen._replace(tight=tight)
 
-    def _chosen(self, base: Piece, scripts: str, in_bracket: bool) -> Piece:
+    def _chosen(self, base: LatexPart, scripts: str, in_bracket: bool) -> LatexPart:
         """Return a factor with its scripts, or the binomial coefficient `n choose k` that it begins."""
         made = base
         if scripts:
-            made = Piece(base.latex.rstrip() + scripts if base.latex.startswith("\\") else base.latex + scripts)
+            made = LatexPart(base.latex.rstrip() + scripts if base.latex.startswith("\\") else base.latex + scripts)
         if self._peek().text != "choose":
             return made
         self._at += 1
-        below = Piece(self._sum()) if in_bracket else self._factor()
-        return Piece(f"\\binom{{{made.inner or made.latex}}}{{{below.inner or below.latex}}}")
+        below = LatexPart(self._sum()) if in_bracket else self._factor()
+        return LatexPart(f"\\binom{{{made.inner or made.latex}}}{{{below.inner or below.latex}}}")
 
-    def _atom(self) -> Piece:
+    def _atom(self) -> LatexPart:
         token = self._take()
         call = token.text in ("C", "c") and self._peek().latex == "(" and not self._peek().space
         if call and self._convention.binomial_call and self._retries < MAX_RETRIES:
             start = self._at
             made = self._binomial_arguments()
             if made:
-                return Piece(made)
+                return LatexPart(made)
             self._retry(start)
-        return Piece(token.latex)
+        return LatexPart(token.latex)
 
     def _binomial_arguments(self) -> str:
         """Parse `(n,k)`; empty if that does not follow."""
@@ -140,7 +140,7 @@ class FactorParser(ABC):
         below = self._sum()
         return f"\\binom{{{above}}}{{{below}}}" if self._takes("close", ")") else ""
 
-    def _function(self) -> Piece:
+    def _function(self) -> LatexPart:
         """Parse a function with its scripts and its argument: a bracket, or factors without blanks between them."""
         token = self._take()
         base = (
@@ -152,11 +152,11 @@ class FactorParser(ABC):
         name = token.latex + (f"_{{{self._take().latex}}}" if base else self._scripts())
         following = self._peek()
         if following.kind == "open":
-            return Piece(name.rstrip() + self._group().latex)
+            return LatexPart(name.rstrip() + self._group().latex)
         if following.kind in ("function", "root", "fence", "bar", "operator"):
-            return Piece(name + self._factor().latex)
+            return LatexPart(name + self._factor().latex)
         if following.kind not in _CONTINUES_ARGUMENT:
-            return Piece(name)
+            return LatexPart(name)
         parts = [self._factor().latex]
         while self._peek().kind in _CONTINUES_ARGUMENT and not self._peek().space:
             parts.append(self._factor().latex)
@@ -164,17 +164,17 @@ class FactorParser(ABC):
         if self._peek().kind == "slash" and parts[-1] == "\\pi " and self._peek(1).kind == "number":
             self._at += 1
             parts = [f"\\frac{{{''.join(parts).strip()}}}{{{self._take().latex}}}"]
-        return Piece(name + "".join(parts))
+        return LatexPart(name + "".join(parts))
 
-    def _template(self, token: Token) -> Piece:
+    def _template(self, token: Token) -> LatexPart:
         """Parse a root, a fence or an accent. The index of a root comes first in `root(3)(x)`, and before an & in
         Word's `√(3&x)`."""
         index = self._group().inner if "@" in token.latex and self._peek().kind == "open" else ""
         argument = self._argument(token.kind == "root")
         if token.kind == "root" and "&" in argument:
             first, _, second = argument.partition("&")
-            return Piece(f"\\sqrt[{first}]{{{second}}}")
-        return Piece(token.latex.rstrip().replace("@", index).replace("#", argument))
+            return LatexPart(f"\\sqrt[{first}]{{{second}}}")
+        return LatexPart(token.latex.rstrip().replace("@", index).replace("#", argument))
 
     def _argument(self, is_root: bool) -> str:
         """Parse the argument of a root, a fence or an accent: the content of a bracket, or one factor (of a root: with
@@ -227,7 +227,7 @@ class FactorParser(ABC):
     def _nested_script(self) -> str:
         return self._factor().latex
 
-    def _group(self) -> Piece:
+    def _group(self) -> LatexPart:
         """Parse a bracket. A script of a root's index, a matrix and a missing bracket are accepted."""
         opening = self._take()
         if opening.latex == "[" and self._peek().latex == "[":
@@ -237,7 +237,7 @@ class FactorParser(ABC):
         if self._depth > MAX_DEPTH:
             self._depth -= 1
             self._bars = bars
-            return Piece(opening.latex)
+            return LatexPart(opening.latex)
         inner = self._list()
         self._depth -= 1
         self._bars = bars
@@ -247,12 +247,12 @@ class FactorParser(ABC):
             else _MATCHING[opening.latex]
         )
         if opening.latex == "{" or closing == "}":
-            return Piece(inner, inner or " ")
+            return LatexPart(inner, inner or " ")
         if inner.startswith("\\bmod "):
-            return Piece("\\pmod{" + inner.removeprefix("\\bmod ").strip() + "}")
+            return LatexPart("\\pmod{" + inner.removeprefix("\\bmod ").strip() + "}")
         if "¦" in inner:
             above, _, below = inner.partition("¦")
-            return Piece(f"\\binom{{{above}}}{{{below}}}")
+            return LatexPart(f"\\binom{{{above}}}{{{below}}}")
         if (
             inner.startswith("\\binom")
             and self._at > 1
@@ -260,11 +260,11 @@ class FactorParser(ABC):
             and inner.endswith("}")
             and opening.latex == "("
         ):
-            return Piece(inner)
+            return LatexPart(inner)
         plain = opening.latex in ("(", "\\{") and closing in (")", "\\}")
-        return Piece(f"{opening.latex}{inner}{closing}", (inner or " ") if plain else "")
+        return LatexPart(f"{opening.latex}{inner}{closing}", (inner or " ") if plain else "")
 
-    def _matrix(self) -> Piece:
+    def _matrix(self) -> LatexPart:
         """Parse `[[a,b],[c,d]]`."""
         rows: list[str] = []
         while self._takes("open", "["):
@@ -272,9 +272,9 @@ class FactorParser(ABC):
             self._takes("close")
             self._takes("comma")
         self._takes("close")
-        return Piece("\\begin{pmatrix}" + "\\\\".join(rows) + "\\end{pmatrix}")
+        return LatexPart("\\begin{pmatrix}" + "\\\\".join(rows) + "\\end{pmatrix}")
 
-    def _opens_bar(self, factors: Sequence[Piece]) -> bool:
+    def _opens_bar(self, factors: Sequence[LatexPart]) -> bool:
         """Return whether a bar opens: nothing precedes it, or no bar is open and another one follows."""
         if not factors:
             return True
@@ -284,19 +284,19 @@ class FactorParser(ABC):
         closing = [token for token in self._tokens[self._at + 1 :] if token.kind == "bar" and token.latex == bar.latex]
         return len(closing) % 2 == 1 and not self._peek(1).space
 
-    def _bar_group(self) -> Piece:
+    def _bar_group(self) -> LatexPart:
         """Parse an absolute value or a norm; a bar without a second one is written as it is."""
         start, bar = self._at, self._take()
         closes = any(token.kind == "bar" and token.latex == bar.latex for token in self._tokens[self._at :])
         if not closes or self._retries >= MAX_RETRIES:
-            return Piece("\\mid ")
+            return LatexPart("\\mid ")
         self._bars += 1
         inner = self._list()
         self._bars -= 1
         if self._takes("bar", bar.latex):
-            return Piece(f"{bar.latex}{inner}{bar.latex}" if bar.latex == "|" else f"\\|{inner}\\|")
+            return LatexPart(f"{bar.latex}{inner}{bar.latex}" if bar.latex == "|" else f"\\|{inner}\\|")
         self._retry(start + 1)
-        return Piece("\\mid ")
+        return LatexPart("\\mid ")
 
     @abstractmethod
     def _list(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from porism.text.typed.bounds import place_bounds
-from porism.text.typed.factors import STARTS_FACTOR, Convention, FactorParser, Piece
+from porism.text.typed.factors import STARTS_FACTOR, Convention, FactorParser, LatexPart
 from porism.text.typed.tokens import plain_characters, tokenise
 
 MAX_TOKENS = 400  # of a typed formula; longer ones are no formulas that a person types
@@ -36,10 +36,10 @@ def latex_readings(text: str) -> tuple[str, ...]:
     if not tokens or len(tokens) > MAX_TOKENS:
         return ()
     placed = place_bounds(tokens)
-    return tuple(dict.fromkeys(Parser(placed, convention).parse() for convention in CONVENTIONS))
+    return tuple(dict.fromkeys(TypedParser(placed, convention).parse() for convention in CONVENTIONS))
 
 
-class Parser(FactorParser):
+class TypedParser(FactorParser):
     """Parses one sequence of tokens, from the loosest connection to the tightest."""
 
     def parse(self) -> str:
@@ -111,14 +111,14 @@ class Parser(FactorParser):
     def _product(self) -> str:
         """Parse factors, products and fractions. A slash between blanks divides everything before it by everything
         after it."""
-        factors: list[Piece] = []
+        factors: list[LatexPart] = []
         while True:
             token = self._peek()
             if token.kind == "product":
                 sign = self._take().latex
                 if sign != "*" or self._peek().kind in ("number", "sum"):
-                    factors.append(Piece("\\cdot " if sign == "*" else sign))
-                factors += [Piece(self._take().latex)] if self._peek().kind == "sum" else []
+                    factors.append(LatexPart("\\cdot " if sign == "*" else sign))
+                factors += [LatexPart(self._take().latex)] if self._peek().kind == "sum" else []
             elif token.kind == "slash" and factors:
                 self._fraction(factors)
             elif token.kind in STARTS_FACTOR or (token.kind == "bar" and self._opens_bar(factors)):
@@ -128,12 +128,12 @@ class Parser(FactorParser):
                     # An operator applies to what follows: no fraction reaches over it.
                     return "".join(one.latex for one in factors) + self._operand()
             elif token.kind in ("slash", "percent"):
-                factors.append(Piece(self._take().latex))
+                factors.append(LatexPart(self._take().latex))
             elif token.kind == "word" and token.latex in ("squared", "cubed", "over"):
                 self._at += 1
-                factors.append(Piece({"squared": "^{2}", "cubed": "^{3}", "over": ""}[token.latex], tight=True))
+                factors.append(LatexPart({"squared": "^{2}", "cubed": "^{3}", "over": ""}[token.latex], tight=True))
             elif token.kind == "postfix" or (token.kind == "script" and factors):
-                factors.append(Piece(self._scripts(), tight=True))
+                factors.append(LatexPart(self._scripts(), tight=True))
             elif token.kind == "script":
                 self._at += 1
             else:
@@ -144,7 +144,7 @@ class Parser(FactorParser):
         sign = self._take().latex if self._peek().kind == "sum" else ""
         return sign + self._product()
 
-    def _fraction(self, factors: list[Piece]) -> None:
+    def _fraction(self, factors: list[LatexPart]) -> None:
         """Parse a slash and its denominator; the last factors become the numerator."""
         loose = self._take().space and self._peek().space
         start = 0 if loose or self._convention.long_numerator else len(factors) - 1
@@ -161,7 +161,7 @@ class Parser(FactorParser):
             else "".join(one.latex for one in numerator)
         )
         factors.append(
-            Piece(f"\\frac{{{above.strip()}}}{{{below.strip()}}}", tight=bool(numerator) and numerator[0].tight)
+            LatexPart(f"\\frac{{{above.strip()}}}{{{below.strip()}}}", tight=bool(numerator) and numerator[0].tight)
         )
 
     def _denominator(self, loose: bool) -> str:

@@ -68,7 +68,7 @@ KINDS_KEPT = 5_000  # chunks whose kind is kept: most words of a query were in a
 MAX_LENGTH = 4000  # of the searched text; a longer one is a pasted post, whose formulas have delimiters
 
 
-class Run(NamedTuple):
+class FormulaRun(NamedTuple):
     """A formula in a text: its position. `latex` says that it is LaTeX already; `words` that it may be words as
     well."""
 
@@ -86,12 +86,12 @@ class _Chunk(NamedTuple):
     kind: Kind
 
 
-def find_runs(text: str) -> list[Run]:
+def find_runs(text: str) -> list[FormulaRun]:
     """Return the formulas of a text in order."""
     if len(text) > MAX_LENGTH:
         return []
     chunks = _promoted(_closed([_chunk(found) for found in _CHUNK.finditer(text)]))
-    runs: list[Run] = []
+    runs: list[FormulaRun] = []
     at = 0
     while at < len(chunks):
         if chunks[at].kind in ("word", "link"):
@@ -101,7 +101,7 @@ def find_runs(text: str) -> list[Run]:
         run = _made(text, chunks, at, end)
         runs += [run] if run else []
         at = end
-    roots = [Run(*found.span(), words=True) for found in _ROOT.finditer(text)]
+    roots = [FormulaRun(*found.span(), words=True) for found in _ROOT.finditer(text)]
     taken = [(run.start, run.end) for run in runs]
     roots = [root for root in roots if not any(start < root.end and root.start < end for start, end in taken)]
     return sorted((*runs, *roots))
@@ -267,7 +267,7 @@ def _is_value(core: str) -> bool:
     return core[:1].isdigit() or core in ("infinity", "inf", "oo", "∞", "-infinity", "zero")
 
 
-def _made(text: str, chunks: Sequence[_Chunk], first: int, end: int) -> Run | None:
+def _made(text: str, chunks: Sequence[_Chunk], first: int, end: int) -> FormulaRun | None:
     """Return the run without articles and single signs at its ends; None if nothing in it is surely mathematics."""
     last = end - 1
     while first <= last and _is_edge(chunks, first, chunks[first], leading=True):
@@ -291,7 +291,7 @@ def _made(text: str, chunks: Sequence[_Chunk], first: int, end: int) -> Run | No
         return None
     if len(source) < 2 and not _SURE.search(source):
         return None
-    return Run(start, stop, latex=bool(re.search(r"\\[A-Za-z{}|]", source)), words=not sure)
+    return FormulaRun(start, stop, latex=bool(re.search(r"\\[A-Za-z{}|]", source)), words=not sure)
 
 
 def _is_formula(source: str, chunks: Sequence[_Chunk]) -> bool:

@@ -193,7 +193,7 @@ def preview_part(part: QueryPart) -> PreviewPart:
 def formula(engine: Engine, q: str) -> FormulaView:
     """Show a formula with its trees and canonical forms."""
     from porism.formula.canonical.forms import LEVELS, canonical
-    from porism.formula.layout.tangent import tangent
+    from porism.formula.layout.tuples import tangent
     from porism.formula.plaintext import tree_text
 
     parsed = parse(q, wildcards=True)

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import Piece, Pieces
+from porism.analysis.pieces import Pieces, PieceTerms
 from porism.analysis.schema import FIELDS, FORMULA_FAMILIES, NAME_FAMILY, TAG_FAMILY, TEXT_FAMILIES, VISUAL_FAMILY
 from porism.compiled import compiled
 from porism.corpus.content import Content
@@ -89,7 +89,7 @@ class Occurrences:
             self._terms[VISUAL_FAMILY].add(row + use.post, FIELD_NUMBER[use.field], [*map(str, use.visual_ids)])
         self.posts += 1 + len(thread.answers)
 
-    def _add(self, row: int, field: str, piece: Piece) -> None:
+    def _add(self, row: int, field: str, piece: PieceTerms) -> None:
         for family, terms in piece.terms.items():
             self._terms[family].add(row, FIELD_NUMBER[field], terms)
         self._expressions += [formula.expression_id for formula in piece.formulas]
