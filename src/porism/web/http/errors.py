@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from starlette.requests import Request
-from starlette.responses import JSONResponse
 
 from porism.errors import PorismError, StoreUnavailable
 from porism.integrity import DamageError
@@ -54,24 +55,28 @@ def error_body(code: str, message: str, where: str, fix: str, request_id: str) -
     }
 
 
-def error_response(request: Request, error: Exception) -> JSONResponse:
-    """Return any error as JSON. An unexpected one is logged with its request id and reveals no details."""
+class ShownError(NamedTuple):
+    """An error as a client learns of it: the status, code and headers of its response, and what to do."""
+
+    status: int
+    code: str
+    error: PorismError | BadRequest
+    headers: Mapping[str, str] = {}
+
+
+def shown_error(request: Request, error: Exception) -> ShownError:
+    """Return what a client learns of an error. An unexpected one is logged with its request id and reveals no details."""
     request_id = getattr(request.state, "request_id", "")
     if isinstance(error, BadRequest):
-        body = error_body(CODES[error.status], error.message, error.where, error.fix, request_id)
-        return JSONResponse(body, status_code=error.status, headers=error.headers)
+        return ShownError(error.status, CODES[error.status], error, error.headers)
     if isinstance(error, DamageError):
         LOG.error("%s %s", request_id, error)
-        body = error_body("damaged", DAMAGED.message, "", DAMAGED.fix, request_id)
-        return JSONResponse(body, status_code=503)
+        return ShownError(503, "damaged", DAMAGED)
     if isinstance(error, StoreUnavailable):
         LOG.error("%s %s", request_id, " ".join(str(error).split()))
-        body = error_body("unavailable", AWAY.message, "", AWAY.fix, request_id)
-        return JSONResponse(body, status_code=503, headers={"retry-after": str(error.RETRY_SECONDS)})
+        return ShownError(503, "unavailable", AWAY, {"retry-after": str(error.RETRY_SECONDS)})
     if isinstance(error, PorismError):
-        body = error_body("bad_request", error.message, error.where, error.fix, request_id)
-        return JSONResponse(body, status_code=422)
-    LOG.exception("%s failed", request_id)
+        return ShownError(422, "bad_request", error)
+    LOG.error("%s failed", request_id, exc_info=error)
     fix = f"report it with the request id {request_id}"
-    body = error_body("internal", "the server failed on this request", "", fix, request_id)
-    return JSONResponse(body, status_code=500)
+    return ShownError(500, "internal", PorismError("the server failed on this request", fix=fix))

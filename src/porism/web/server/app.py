@@ -13,18 +13,17 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Mount
 from starlette.staticfiles import StaticFiles
 
-from porism.errors import PorismError, StoreUnavailable
-from porism.integrity import DamageError
+from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.web.api import endpoints
 from porism.web.api.changes import UPLOADS
 from porism.web.api.results import ResponseCache
 from porism.web.api.write_access import WriteAccess
-from porism.web.http.errors import AWAY, CODES, DAMAGED, BadRequest, error_response
+from porism.web.http.errors import CODES, BadRequest, error_body, shown_error
 from porism.web.http.middleware import LOOPBACK, REMOTE_IMAGES, RequestMiddleware
 from porism.web.http.slots import RUNNING, QuerySlots
 from porism.web.pages import api_page, exports, figures, frames, search, thread_page
@@ -134,49 +133,42 @@ def make_templates() -> Environment:
     return templates
 
 
+# The titles of pages that report an error, by its code.
 TITLES = {
-    404: "Not found",
-    405: "Not allowed",
-    413: "Too large",
-    422: "The request is not valid",
-    429: "The server is busy",
-    503: "The query took too long",
+    "not_found": "Not found",
+    "not_allowed": "Not allowed",
+    "too_large": "Too large",
+    "bad_request": "The request is not valid",
+    "busy": "The server is busy",
+    "too_slow": "The query took too long",
+    "damaged": "Damaged",
+    "unavailable": "Not available",
 }
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
     """Return an error as JSON for the API, or as a page."""
-    is_api = request.url.path.startswith("/v1/")
+    is_api, request_id = request.url.path.startswith("/v1/"), request.state.request_id
     if isinstance(error, HTTPException):
         status = error.status_code if error.status_code in CODES else 404
         path = request.url.path[:80]
         message = f"there is no endpoint {request.method} {path}" if is_api else f"there is no page {path}"
         fix = "see the list at /api" if is_api else "check the address, or search"
         error = BadRequest(message, fix=fix, status=status)
-    response = error_response(request, error)  # logs an unexpected error
+    status, code, found, headers = shown_error(request, error)
     if is_api:
-        return response
-    message, fix = "the server failed on this request", "try again, or report it with the request id below"
-    if isinstance(error, DamageError):
-        message, fix = DAMAGED.message, DAMAGED.fix
-    elif isinstance(error, StoreUnavailable):
-        message, fix = AWAY.message, AWAY.fix
-    elif isinstance(error, (BadRequest, PorismError)):
-        message, fix = error.message, error.fix
-        if error.where and message.startswith(f"{error.where} "):
-            message = f"“{error.where}”{message.removeprefix(error.where)}"
-    title = TITLES.get(response.status_code, "Something went wrong")
-    if isinstance(error, (DamageError, StoreUnavailable)):
-        title = "Damaged" if isinstance(error, DamageError) else "Not available"
+        return JSONResponse(error_body(code, found.message, found.where, found.fix, request_id), status, headers)
+    message = found.message
+    if found.where and message.startswith(f"{found.where} "):
+        message = f"“{found.where}”{message.removeprefix(found.where)}"
     page = render(
         request,
         "error.html",
-        response.status_code,
-        title=title,
+        status,
+        title=TITLES.get(code, "Something went wrong"),
         message=message,
-        fix=fix,
-        request_id=request.state.request_id,
+        fix="try again, or report it with the request id below" if code == "internal" else found.fix,
+        request_id=request_id,
     )
-    if "retry-after" in response.headers:
-        page.headers["retry-after"] = response.headers["retry-after"]
+    page.headers.update(headers)
     return page
