@@ -7,7 +7,7 @@ import os
 import tarfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import IO, Any, NamedTuple, Protocol
+from typing import IO, Any, NamedTuple
 
 from xxhash import xxh3_128
 
@@ -22,28 +22,6 @@ WITHOUT_CONTENT = (b"1", b"2", b"3", b"4", b"5", b"6")  # links, devices, folder
 # Of POSIX: for the next file, for all; of GNU: long names of files and of what they link to.
 EXTENSIONS = (b"x", b"g", b"L", b"K")
 SPARSE = b"S"
-
-
-class Archive(Protocol):
-    """A new backup. It is dropped unless `is_complete` was set."""
-
-    is_complete: bool
-
-    def add_file(self, name: str, source: Path) -> FileChecksum:
-        """Copy a file, with its rights, and return the checksum of what was read."""
-        ...
-
-    def add_bytes(self, name: str, content: bytes) -> None:
-        """Write a small file."""
-        ...
-
-    def close(self) -> None:
-        """Wait until everything is on disk."""
-        ...
-
-    def damages(self, files: Mapping[str, FileChecksum], advance: Callable[[int], None]) -> Iterator[Damage]:
-        """Read what was written, and yield what differs."""
-        ...
 
 
 class HashingReader(io.RawIOBase):
@@ -70,7 +48,7 @@ class HashingReader(io.RawIOBase):
 
 
 class FolderArchive:
-    """A backup in a folder."""
+    """A new backup in a folder. It is dropped unless `is_complete` was set."""
 
     def __init__(self, folder: Path) -> None:
         self._folder, self.is_complete = folder, False
@@ -109,7 +87,7 @@ class FolderArchive:
 
 
 class TarArchive:
-    """A backup in one tar file."""
+    """A new backup in one tar file. It is dropped unless `is_complete` was set."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file, self.is_complete = file, False
@@ -140,6 +118,9 @@ class TarArchive:
     def damages(self, files: Mapping[str, FileChecksum], advance: Callable[[int], None]) -> Iterator[Damage]:
         """Read the tar file again."""
         return tar_damages(Path(self._file.name), files, advance)
+
+
+Archive = FolderArchive | TarArchive
 
 
 def tar_damages(
