@@ -100,8 +100,8 @@ def processor_limit(seconds: float) -> Iterator[None]:
     """Limit the processor time of a block that only computes. Raise ProcessorLimitExceeded when it is over, also inside
     a search for a pattern.
 
-    Only the main thread can be interrupted, by a timer that Windows lacks; otherwise, and inside another such limit, the
-    block is not limited."""
+    Only the main thread can be interrupted, by a timer that Windows lacks; otherwise, and inside another such limit,
+    the block is not limited."""
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or not hasattr(signal, "SIGVTALRM") or signal.getsignal(signal.SIGVTALRM) is _stop:
         yield

@@ -27,7 +27,10 @@ try:
 except ImportError:  # a system without limits of processes, such as Windows
     resource = None  # type: ignore[assignment]
 
-START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from importlib import import_module; import_module(sys.argv[2]).serve()"
+START = (
+    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from importlib import import_module; "
+    "import_module(sys.argv[2]).serve()"
+)
 
 
 class Ended(Exception):

@@ -22,13 +22,15 @@ class Limit(NamedTuple):
 LIMITS: dict[str, Limit] = {
     "unpacked_ratio": Limit(
         200,
-        "how many times larger than a compressed file (.7z, .gz, .bz2, .xz) its content may be; the first 100 MB are free",
+        "how many times larger than a compressed file (.7z, .gz, .bz2, .xz) its content may be; the first 100 MB are "
+        "free",
     ),
     "row_bytes": Limit(1 << 26, "bytes of a row of XML, a line of JSON or of a table; a longer one is left out"),
     "document_bytes": Limit(20_000_000, "bytes of a document in a folder; a larger one is left out"),
     "document_links": Limit(
         1,
-        "names that a document in a folder may have (hard links), since others may be outside; one with more is left out",
+        "names that a document in a folder may have (hard links), since others may be outside; one with more is left "
+        "out",
     ),
     "rst_characters": Limit(
         2_000_000, "characters of a reStructuredText document, which is slow to read; a longer one is left out"

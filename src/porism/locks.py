@@ -32,7 +32,7 @@ class BusyError(PorismError):
 
 
 def require_posix(what: str) -> None:
-    """Refuse what needs file locks and limits of processes where the system has none. Searching and scoring need neither."""
+    """Refuse what needs file locks and limits of processes where the system has none. Searching needs neither."""
     if fcntl is None:
         fact = f"{what} needs file locks and limits of processes, which this system does not have"
         raise PorismError(fact, fix="use Linux, macOS or the Windows Subsystem for Linux")

@@ -5,7 +5,8 @@ Python looks for modules in the current folder first: in interactive sessions, w
 starts processes with `-c`, and gives them the path of their parent. A file `json.py` among the documents would run.
 Three things prevent that:
 
-1. Imports that Porism causes skip the current folder (`guard_imports`); imports of the user's own code find what they always found.
+1. Imports that Porism causes skip the current folder (`guard_imports`); imports of the user's own code find what they
+   always found.
 2. The processes that Porism starts get `safe_path()` and `safe_environment()`.
 3. The command `porism` leaves the current folder out for good (`protect_process`).
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.sources.xmlrows import MOST_BAD, _Reader, rows
+from porism.corpus.sources.xmlrows import MOST_BAD, _RowParser, rows
 from porism.errors import PorismError
 
 from .small import built, question, write_dump, xml
@@ -161,13 +161,13 @@ def test_a_row_that_is_too_large_is_skipped_without_being_kept(block: int, monke
 def test_many_bad_rows_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """A block is not parsed again for each bad row in it."""
     parsed = []
-    parse = _Reader._parse
+    parse = _RowParser._parse
 
-    def counting(self: _Reader, block: bytes) -> str:
+    def counting(self: _RowParser, block: bytes) -> str:
         parsed.append(len(block))
         return parse(self, block)
 
-    monkeypatch.setattr(_Reader, "_parse", counting)
+    monkeypatch.setattr(_RowParser, "_parse", counting)
     data = b"<posts>" + b'<row Id="1" Id="2"/><row Id="3"/>' * 5_000 + b"</posts>"
     found = read(data)
     assert len(found) == 10_000

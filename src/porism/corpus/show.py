@@ -64,8 +64,8 @@ def show_formula(content: Content, number: int) -> Iterator[str]:
     formula = content.formulas_by_id([number])[number]
     expression = content.expressions_by_formula([number])[number]
     yield (
-        f"formula {formula.id}  visual id {formula.visual_id}  in the {formula.kind} of post {formula.post_id}, thread {formula.thread_id}"
-        + (f"  issue {formula.issue}" if formula.issue else "")
+        f"formula {formula.id}  visual id {formula.visual_id}  in the {formula.kind} of post {formula.post_id}, "
+        f"thread {formula.thread_id}" + (f"  issue {formula.issue}" if formula.issue else "")
     )
     yield f"latex      {formula.latex}"
     yield f"layout     {tangent(unpack_layout(expression.trees))}"

@@ -12,7 +12,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from porism.corpus.topics.formulas import Piece, split_formulas
+from porism.corpus.topics.formulas import TopicPiece, split_formulas
 from porism.errors import PorismError
 from porism.models.directory import PACKAGED, ModelDirectory
 from porism.models.libraries import library
@@ -110,7 +110,7 @@ def reference_text(body: str) -> str | None:
     return _normalise(text) if len(text) - MARKS_PER_FORMULA * formulas <= LONGEST_REFERENCE else None
 
 
-def _plain(part: Piece) -> str:
+def _plain(part: TopicPiece) -> str:
     """Return a formula between marks, or HTML without its tags."""
     if part.latex is not None:
         return f"{OPEN}{part.latex}{CLOSE}"

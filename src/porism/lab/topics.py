@@ -18,7 +18,7 @@ from typing import NamedTuple
 from porism.corpus.content import Content, batched
 from porism.corpus.post import Link, Post
 from porism.corpus.topics.files import read_topics, write_topics
-from porism.corpus.topics.formulas import Piece, split_formulas, to_html
+from porism.corpus.topics.formulas import TopicPiece, split_formulas, to_html
 from porism.errors import PorismError
 from porism.files import atomic_directory, atomic_file
 from porism.records import Topic, TopicFormula
@@ -256,7 +256,7 @@ def to_topics(chosen: Sequence[TopicCandidate], first: int) -> list[Topic]:
         formulas: list[TopicFormula] = []
         fields: dict[str, str] = {}
         for name, text in (("title", post.title.html()), ("question", NOTICE.sub("", post.body.html()))):
-            parts: list[Piece] = []
+            parts: list[TopicPiece] = []
             for part in split_formulas(text):
                 if part.latex is not None:
                     number += 1

@@ -21,7 +21,8 @@ LINKS = """INSERT OR IGNORE INTO links SELECT post_id + :shift, other_id + :shif
 VOTES = """INSERT OR IGNORE INTO votes SELECT post_id + :shift, type, number, bounty FROM work.votes
     WHERE source = :source AND post_id + :shift IN (SELECT id FROM posts)"""
 IMAGES = "INSERT OR IGNORE INTO images SELECT name, data FROM work.images ORDER BY name"
-FORMULAS = """INSERT OR REPLACE INTO formulas SELECT f.id, f.post_id, f.thread_id, f.kind, f.comment_id, f.expression_id,
+FORMULAS = """INSERT OR REPLACE INTO formulas SELECT f.id, f.post_id, f.thread_id, f.kind,
+    f.comment_id, f.expression_id,
     coalesce(f.visual_id, e.visual_id, (SELECT x.visual_id FROM expressions x WHERE x.id = f.expression_id)),
     f.old_visual_id, f.issue
     FROM work.found f LEFT JOIN work.expression_visuals e ON e.id = f.expression_id ORDER BY f.id"""

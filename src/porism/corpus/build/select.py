@@ -51,7 +51,7 @@ def parse_years(text: str) -> tuple[int | None, int | None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class DropRule:
     """A rule that drops rows of a work table, with its reason. In the condition the row has the alias `row`."""
 
     table: str
@@ -61,17 +61,17 @@ class Rule:
 
 SAME = "o.source = row.source AND o.id = row.id AND o.seq < row.seq"
 REPEATED = (
-    Rule("posts", "the id appeared before", f"EXISTS(SELECT 1 FROM posts o WHERE {SAME})"),
-    Rule("comments", "the id appeared before", f"EXISTS(SELECT 1 FROM comments o WHERE {SAME})"),
+    DropRule("posts", "the id appeared before", f"EXISTS(SELECT 1 FROM posts o WHERE {SAME})"),
+    DropRule("comments", "the id appeared before", f"EXISTS(SELECT 1 FROM comments o WHERE {SAME})"),
 )
 # An official id means the same post in all sources.
 AGAIN = (
-    Rule(
+    DropRule(
         "posts",
         "already in an earlier source",
         "EXISTS(SELECT 1 FROM posts o WHERE o.source IN ({0}) AND o.source < row.source AND o.id = row.id)",
     ),
-    Rule(
+    DropRule(
         "comments",
         "already in an earlier source",
         "EXISTS(SELECT 1 FROM comments o WHERE o.source IN ({0}) AND o.source < row.source AND o.id = row.id)",
@@ -80,18 +80,18 @@ AGAIN = (
 # In the collection that is added to, ids of a source are shifted.
 BASE = "SELECT 1 FROM shifts s JOIN {0} b ON b.id = row.{1} + s.shift WHERE s.source = row.source"
 THERE = (
-    Rule("posts", "already in the collection", f"EXISTS({BASE.format('base_posts', 'id')})"),
-    Rule("comments", "already in the collection", f"EXISTS({BASE.format('base_comments', 'id')})"),
+    DropRule("posts", "already in the collection", f"EXISTS({BASE.format('base_posts', 'id')})"),
+    DropRule("comments", "already in the collection", f"EXISTS({BASE.format('base_comments', 'id')})"),
 )
 ORPHANS = (
-    Rule(
+    DropRule(
         "posts",
         "an answer whose question is not kept",
         f"""row.kind = 'answer' AND NOT EXISTS(SELECT 1 FROM posts o
             WHERE o.source = row.source AND o.id = row.parent_id AND o.kind = 'question')
             AND NOT EXISTS({BASE.format("base_posts", "parent_id")} AND b.kind = 'question')""",
     ),
-    Rule(
+    DropRule(
         "comments",
         "on a post that is not kept",
         f"""NOT EXISTS(SELECT 1 FROM posts o WHERE o.source = row.source AND o.id = row.post_id)
@@ -100,7 +100,7 @@ ORPHANS = (
 )
 
 
-def _years(options: Options) -> list[Rule]:
+def _years(options: Options) -> list[DropRule]:
     """Return the rules for years. In compat mode only the question's year counts, as in the lab."""
     tests = []
     if options.first_year is not None:
@@ -111,31 +111,31 @@ def _years(options: Options) -> list[Rule]:
         return []
     only = "row.kind = 'question' AND " if options.compat else ""
     rules = [
-        Rule("posts", "no date, so not inside the years", f"{only}row.created = ''"),
-        Rule("posts", "outside the years", f"{only}({' OR '.join(tests)})"),
+        DropRule("posts", "no date, so not inside the years", f"{only}row.created = ''"),
+        DropRule("posts", "outside the years", f"{only}({' OR '.join(tests)})"),
     ]
     if not options.compat:
         rules += [
-            Rule("comments", "no date, so not inside the years", "row.created = ''"),
-            Rule("comments", "outside the years", " OR ".join(tests)),
+            DropRule("comments", "no date, so not inside the years", "row.created = ''"),
+            DropRule("comments", "outside the years", " OR ".join(tests)),
         ]
     return rules
 
 
-def rules(options: Options, official: Sequence[int]) -> list[Rule]:
+def rules(options: Options, official: Sequence[int]) -> list[DropRule]:
     """Return all rules in the order in which they are applied."""
     chosen = [*REPEATED]
     if len(official) > 1:
         inside = ", ".join(map(str, official))
         chosen += [
-            Rule(rule.table, rule.why, f"row.source IN ({inside}) AND " + rule.condition.format(inside))
+            DropRule(rule.table, rule.why, f"row.source IN ({inside}) AND " + rule.condition.format(inside))
             for rule in AGAIN
         ]
     chosen += [*THERE, *_years(options)]
     if not options.answers:
-        chosen.append(Rule("posts", "answers are left out", "row.kind = 'answer'"))
+        chosen.append(DropRule("posts", "answers are left out", "row.kind = 'answer'"))
     if not options.comments:
-        chosen.append(Rule("comments", "comments are left out", "1"))
+        chosen.append(DropRule("comments", "comments are left out", "1"))
     return [*chosen, *ORPHANS]
 
 

@@ -31,7 +31,7 @@ from porism.corpus.build.work import (
     top_id,
 )
 from porism.corpus.sources.raw import TITLE_FORM, Form
-from porism.corpus.store.schema import StoredComment, StoredPost
+from porism.corpus.store.schema import CollectionComment, CollectionPost
 from porism.parallel import Pool, ordered
 from porism.text.segment import Text
 
@@ -51,7 +51,7 @@ NEXT = f" AND seq > ? ORDER BY seq LIMIT {ROWS}"
 ANSWERS = f"SELECT {columns(PostRow)} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
 COMMENTS = f"SELECT {columns(CommentRow)} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
 INSERT_FOUND = insert("found", FoundFormula)
-INSERT_POST, INSERT_COMMENT = replace("posts", StoredPost), replace("comments", StoredComment)
+INSERT_POST, INSERT_COMMENT = replace("posts", CollectionPost), replace("comments", CollectionComment)
 BASE_THREAD = "SELECT thread_id FROM base_posts WHERE id = ?"
 
 
@@ -116,8 +116,8 @@ class Segmenter:
         self.following = max(official.first_own_id or 1, top_id(self.work) + 1)
         # What the current batch adds.
         self.found: list[FoundFormula] = []
-        self.posts: list[StoredPost] = []
-        self.comments: list[StoredComment] = []
+        self.posts: list[CollectionPost] = []
+        self.comments: list[CollectionComment] = []
         self.has_revisions = number(self.work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source)
 
     def run(self, pool: Pool | None, advance: Callable[[int], None]) -> None:
@@ -225,7 +225,7 @@ class Segmenter:
             present = {formula.text for field in (title, body) for formula in field.text.formulas}
             for removed in removed_formulas(self.work, self.source, row.id, present, self.compat):
                 self._add(removed.latex, in_title if removed.field == "title" else in_body, issue="d")
-        stored = StoredPost(
+        stored = CollectionPost(
             id=post,
             kind=row.kind,
             thread_id=item.thread_id,
@@ -247,7 +247,7 @@ class Segmenter:
         row = item.row
         comment, post = row.id + self.shift, row.post_id + self.shift
         body = self._text(field, FormulaPlace(post, item.thread_id, COMMENT, comment))
-        stored = StoredComment(comment, post, row.score, row.created, self._shifted(row.owner_id), body.stored)
+        stored = CollectionComment(comment, post, row.score, row.created, self._shifted(row.owner_id), body.stored)
         self.comments.append(stored)
 
     def _shifted(self, identifier: int | None) -> int | None:

@@ -15,12 +15,12 @@ SOURCE_TABLES = """
 CREATE TABLE IF NOT EXISTS parts(source INTEGER, name TEXT, records INTEGER, done INTEGER, PRIMARY KEY(source, name));
 CREATE TABLE IF NOT EXISTS shifts(source INTEGER PRIMARY KEY, shift INTEGER);
 CREATE TABLE IF NOT EXISTS posts(
-    seq INTEGER PRIMARY KEY, source INTEGER, id INTEGER, kind TEXT, parent_id INTEGER, title TEXT, body TEXT, form TEXT, tags TEXT,
-    score INTEGER, created TEXT, owner_id INTEGER, accepted_id INTEGER, views INTEGER, closed TEXT, line INTEGER,
-    file TEXT);
+    seq INTEGER PRIMARY KEY, source INTEGER, id INTEGER, kind TEXT, parent_id INTEGER, title TEXT, body TEXT, form TEXT,
+    tags TEXT, score INTEGER, created TEXT, owner_id INTEGER, accepted_id INTEGER, views INTEGER, closed TEXT,
+    line INTEGER, file TEXT);
 CREATE TABLE IF NOT EXISTS comments(
-    seq INTEGER PRIMARY KEY, source INTEGER, id INTEGER, post_id INTEGER, body TEXT, form TEXT, score INTEGER, created TEXT,
-    owner_id INTEGER, line INTEGER);
+    seq INTEGER PRIMARY KEY, source INTEGER, id INTEGER, post_id INTEGER, body TEXT, form TEXT, score INTEGER,
+    created TEXT, owner_id INTEGER, line INTEGER);
 CREATE TABLE IF NOT EXISTS formulas(
     seq INTEGER PRIMARY KEY, source INTEGER, id INTEGER, post_id INTEGER, thread_id INTEGER, kind TEXT, latex TEXT,
     visual_id INTEGER, comment_id INTEGER, old_visual_id INTEGER, issue TEXT, mathml TEXT, content TEXT);

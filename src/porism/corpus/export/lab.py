@@ -187,24 +187,24 @@ class MathML(NamedTuple):
     content: str
 
 
-class FormulaRow(NamedTuple):
+class TableRow(NamedTuple):
     """A row of the three tables: the cells that they share, and the cell of each."""
 
     shared: tuple[object, ...]
     cells: dict[str, str]
 
 
-def _rows(content: Content) -> Iterator[FormulaRow]:
+def _rows(content: Content) -> Iterator[TableRow]:
     with workers(0) as pool:
         for batch, converted in ordered(pool, mathml_of_all, _batches(content)):
             for given, mathml in zip(batch, converted, strict=True):
                 yield _row(given.formula, mathml)
 
 
-def _row(formula: Formula, mathml: MathML) -> FormulaRow:
+def _row(formula: Formula, mathml: MathML) -> TableRow:
     place = (formula.id, formula.post_id, formula.thread_id, formula.kind, formula.comment_id)
     cells = {"latex": formula.latex, "mathml": mathml.presentation, "content": mathml.content}
-    return FormulaRow((*place, formula.old_visual_id, formula.visual_id, formula.issue), cells)
+    return TableRow((*place, formula.old_visual_id, formula.visual_id, formula.issue), cells)
 
 
 def _batches(content: Content) -> Iterator[tuple[list[FormulaMathML], list[FormulaMathML]]]:

@@ -119,7 +119,8 @@ def _post(thread: Thread, post: Post, users: Mapping[int, User]) -> str:
 
 def _comments(comments: list[Comment]) -> str:
     rows = "".join(
-        f'<li id="comment-{c.id}"><b title="score">{c.score}</b> {_body(c.body)} <i>{html.escape(c.created[:10])}</i></li>\n'
+        f'<li id="comment-{c.id}"><b title="score">{c.score}</b> {_body(c.body)} '
+        f"<i>{html.escape(c.created[:10])}</i></li>\n"
         for c in comments
     )
     return f'<ul class="comments">\n{rows}</ul>\n' if rows else ""
@@ -127,7 +128,8 @@ def _comments(comments: list[Comment]) -> str:
 
 def _links(thread: Thread, titles: Mapping[int, Text], paths: Mapping[int, str]) -> str:
     rows = [
-        f'<li>{link.kind}: <a href="../../{paths[link.other_id]}">[{link.other_id}] {_body(titles.get(link.other_id, EMPTY))}</a></li>\n'
+        f'<li>{link.kind}: <a href="../../{paths[link.other_id]}">[{link.other_id}] '
+        f"{_body(titles.get(link.other_id, EMPTY))}</a></li>\n"
         for link in thread.links
         if link.other_id in paths
     ]

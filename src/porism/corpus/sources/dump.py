@@ -124,7 +124,8 @@ class RowReader:
         kind = LINK_KINDS.get(row.get("LinkTypeId") or row.get("PostLinkTypeId") or "")
         if kind is None:
             raise RowError("neither related nor duplicate")
-        return RawLink(required_number(row, "PostId"), required_number(row, "RelatedPostId"), kind)  # type: ignore[arg-type]
+        ends = (required_number(row, "PostId"), required_number(row, "RelatedPostId"))
+        return RawLink(*ends, kind)  # type: ignore[arg-type]
 
     def user(self, row: Attributes, line: int) -> Record:
         """Return a user."""

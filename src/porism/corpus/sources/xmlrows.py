@@ -42,7 +42,7 @@ def rows(
     open_file: Callable[[], IO[bytes]], where: str, meter: Meter | None = None, largest: int = 0
 ) -> Iterator[XmlRow | BadRow]:
     """Yield each row. A file that ends early, has no row that can be read, or has a document type is an error."""
-    reader = _Reader(where, largest or limit("row_bytes"))
+    reader = _RowParser(where, largest or limit("row_bytes"))
     with (meter or Meter()).watch(open_file()) as read:
         try:
             while block := read(BLOCK):
@@ -53,7 +53,7 @@ def rows(
             raise PorismError(f"cannot be read: {error}", where=place, fix="fetch the file again") from None
 
 
-class _Reader:
+class _RowParser:
     """Parses blocks of a file, and starts again behind a row that is not well-formed.
 
     `held` are the bytes since the last good row started, `first_line` is the line of the first of them."""

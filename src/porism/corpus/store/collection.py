@@ -33,8 +33,8 @@ from porism.corpus.store.schema import (
     FORMAT,
     FORMULA_KINDS,
     MANIFEST,
-    StoredComment,
-    StoredPost,
+    CollectionComment,
+    CollectionPost,
     to_comment,
     to_expression,
     to_formula,
@@ -44,7 +44,7 @@ from porism.errors import PorismError
 from porism.integrity import WRONG, DamageError, FileChecksum, Verify, check_opened, read_sealed
 from porism.text.segment import EMPTY, Text
 
-POST, COMMENT = ", ".join(StoredPost._fields), ", ".join(StoredComment._fields)
+POST, COMMENT = ", ".join(CollectionPost._fields), ", ".join(CollectionComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
     FROM formulas f JOIN expressions e ON e.id = f.expression_id """
 IN_TEXT, OF_COMMENT = "AND f.issue NOT IN ('d', 'dv')", FORMULA_KINDS.index("comment")

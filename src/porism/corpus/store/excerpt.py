@@ -10,7 +10,7 @@ from typing import Any
 
 from porism.corpus.content import batched
 from porism.corpus.store.collection import Collection
-from porism.corpus.store.parts import CHUNK, REBUILD, Parts, Store
+from porism.corpus.store.parts import CHUNK, REBUILD, PartDatabase, Parts
 from porism.corpus.store.schema import INDEXES, TABLES
 from porism.text.segment import expression_ids
 
@@ -60,7 +60,7 @@ def open_excerpt(rows: Rows) -> Collection:
             connection.executemany(f"INSERT INTO {table} VALUES({', '.join('?' * len(found[0]))})", found)
     connection.executescript(INDEXES)
     connection.commit()
-    return Collection(PLACE, {}, {}, Parts([Store(connection, PLACE, REBUILD)]))
+    return Collection(PLACE, {}, {}, Parts([PartDatabase(connection, PLACE, REBUILD)]))
 
 
 def _of(read: Read, table: str, column: str, ids: Iterable[int]) -> list[tuple[Any, ...]]:

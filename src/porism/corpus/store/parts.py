@@ -26,7 +26,7 @@ CHUNK = 1000
 REMOVED = "removed"
 
 
-class Store:
+class PartDatabase:
     """One SQLite database that is only read: a file, or one in memory, which `path` names in errors."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path, fix: str) -> None:
@@ -37,7 +37,7 @@ class Store:
         weakref.finalize(self, connection.close)
 
     @classmethod
-    def open(cls, path: Path, fix: str) -> Store:
+    def open(cls, path: Path, fix: str) -> PartDatabase:
         """Open a file."""
         # Immutable: SQLite looks for no lock and no journal, so that a collection can be on a read-only disk.
         name = path.resolve().as_uri() + "?mode=ro&immutable=1"
@@ -92,7 +92,7 @@ class Store:
 class Parts:
     """The opened stores of a collection, the oldest first. Several threads may read."""
 
-    def __init__(self, stores: Sequence[Store]) -> None:
+    def __init__(self, stores: Sequence[PartDatabase]) -> None:
         self.stores = stores
         removed: set[int] = set()
         for earlier, later in reversed(list(pairwise(self.stores))):
@@ -102,7 +102,7 @@ class Parts:
     @classmethod
     def open(cls, folders: Sequence[Path], fix: str) -> Parts:
         """Open the stores in these folders. An error about a damaged one names `fix` as its remedy."""
-        return cls([Store.open(folder / DATABASE, fix) for folder in folders])
+        return cls([PartDatabase.open(folder / DATABASE, fix) for folder in folders])
 
     def close(self) -> None:
         """Close all stores."""

@@ -72,7 +72,7 @@ DIGESTED = (
 BLOBS = {"expressions": "trees"}
 
 
-class StoredPost(NamedTuple):
+class CollectionPost(NamedTuple):
     """A row of `posts`."""
 
     id: int
@@ -91,7 +91,7 @@ class StoredPost(NamedTuple):
     body: str
 
 
-class StoredComment(NamedTuple):
+class CollectionComment(NamedTuple):
     """A row of `comments`."""
 
     id: int
@@ -130,7 +130,7 @@ def to_text(stored: object) -> Text:
 @_report_damage
 def to_post(row: tuple[Any, ...]) -> Post:
     """Return the post of a stored row."""
-    stored = StoredPost._make(row)
+    stored = CollectionPost._make(row)
     return Post(
         id=stored.id,
         kind=stored.kind,
@@ -152,7 +152,7 @@ def to_post(row: tuple[Any, ...]) -> Post:
 @_report_damage
 def to_comment(row: tuple[Any, ...]) -> Comment:
     """Return the comment of a stored row."""
-    stored = StoredComment._make(row)
+    stored = CollectionComment._make(row)
     return Comment(stored.id, stored.post_id, to_text(stored.body), stored.score, stored.created, stored.owner_id)
 
 

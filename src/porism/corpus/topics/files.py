@@ -16,7 +16,7 @@ from porism.corpus.sources.tables import utf8_text
 from porism.corpus.topics.formulas import (
     FIELDS,
     FormulaRow,
-    Piece,
+    TopicPiece,
     add_mathml,
     add_posts,
     fix_ids,
@@ -110,8 +110,8 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
 
 
 def name_formulas(
-    parts: dict[str, list[Piece]], rows: list[FormulaRow], known: Mapping[str, str]
-) -> dict[str, list[Piece]]:
+    parts: dict[str, list[TopicPiece]], rows: list[FormulaRow], known: Mapping[str, str]
+) -> dict[str, list[TopicPiece]]:
     """Fix ids on wrong words, take missing ids from the table, and use the LaTeX of the table."""
     whole = {name: fix_ids(list(field)) for name, field in parts.items()}
     used = {part.id for field in whole.values() for part in field if part.id}
@@ -124,7 +124,7 @@ def name_formulas(
     return whole
 
 
-def give_ids(field: list[Piece], free: list[FormulaRow]) -> list[Piece]:
+def give_ids(field: list[TopicPiece], free: list[FormulaRow]) -> list[TopicPiece]:
     """Give formulas without id that of an unused row with the same LaTeX; then, if as many are left on both sides, in
     order."""
     left = list(free)

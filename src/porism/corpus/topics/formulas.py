@@ -111,7 +111,7 @@ EMPTY = ("$$", "$$$$")
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class TopicPiece:
     """A formula, or a stretch of HTML between formulas (`latex` is None, `source` its text)."""
 
     source: str
@@ -123,25 +123,25 @@ class Piece:
     named_by_table: bool = False
 
 
-def split_formulas(text: str) -> Iterator[Piece]:
+def split_formulas(text: str) -> Iterator[TopicPiece]:
     """Split the HTML of a field at its formula spans; nested spans are one formula."""
     at = 0
     for span in math_spans(text, unclosed=True):
         if span.start > at:
-            yield Piece(text[at : span.start])
+            yield TopicPiece(text[at : span.start])
         yield _formula(text, span)
         at = span.end
     if at < len(text):
-        yield Piece(text[at:])
+        yield TopicPiece(text[at:])
 
 
-def _formula(text: str, span: MathSpan) -> Piece:
+def _formula(text: str, span: MathSpan) -> TopicPiece:
     """Return one formula; of nested spans the id may be on the inner one."""
     content = text[span.inner_start : span.inner_end]
     inner = (span_id(match[0]) for match in MATH_SPAN.finditer(content))
     bare = SPAN_EDGE.sub("", content)
     blank_end = re.search(r"\s\$+\s*$", bare) is not None
-    return Piece(content, without_dollars(decode_latex(bare)), span.id or next(inner, ""), blank_end)
+    return TopicPiece(content, without_dollars(decode_latex(bare)), span.id or next(inner, ""), blank_end)
 
 
 def without_dollars(latex: str) -> str:
@@ -150,7 +150,7 @@ def without_dollars(latex: str) -> str:
     return "" if inner in EMPTY else undress(inner).latex
 
 
-def fix_ids(pieces: list[Piece]) -> list[Piece]:
+def fix_ids(pieces: list[TopicPiece]) -> list[TopicPiece]:
     """Undo ids on wrong words: `maps $a $positive integer` with an id-less `$a$` later becomes a word, and the later
     one gets the id."""
     fixed = list(pieces)
@@ -160,12 +160,12 @@ def fix_ids(pieces: list[Piece]) -> list[Piece]:
         for later in range(place + 1, len(pieces)):
             twin = fixed[later]
             if twin.latex == piece.latex and not twin.id:
-                fixed[place] = Piece(f"{html.escape(piece.latex, quote=False)} ")
+                fixed[place] = TopicPiece(f"{html.escape(piece.latex, quote=False)} ")
                 fixed[later] = replace(twin, id=piece.id)
                 break
     return fixed
 
 
-def to_html(pieces: list[Piece]) -> str:
+def to_html(pieces: list[TopicPiece]) -> str:
     """Return the field in the official form: each formula is a span of escaped LaTeX without dollar signs."""
     return "".join(piece.source if piece.latex is None else math_span(piece.latex, piece.id) for piece in pieces)

@@ -29,7 +29,8 @@ from porism.text.segment import Text
 THREAD_OF_POST = "SELECT thread_id FROM posts WHERE id = ?"
 LINKING = "SELECT post_id FROM links WHERE other_id = ? ORDER BY post_id"
 VISUAL = "SELECT * FROM visuals WHERE id = ?"
-FIRST_LIVE = "SELECT id, post_id, expression_id FROM formulas WHERE visual_id = ? AND issue NOT IN ('d', 'dv') ORDER BY id LIMIT ?"
+FIRST_LIVE = """SELECT id, post_id, expression_id FROM formulas
+    WHERE visual_id = ? AND issue NOT IN ('d', 'dv') ORDER BY id LIMIT ?"""
 
 
 @dataclass

@@ -24,7 +24,7 @@ from porism.corpus.sources.raw import (
     Source,
 )
 from porism.corpus.store.collection import Collection
-from porism.corpus.store.schema import StoredComment, StoredPost
+from porism.corpus.store.schema import CollectionComment, CollectionPost
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.threads import highest, same_text
 from porism.errors import PorismError
@@ -141,11 +141,11 @@ class SourceComparison:
         if isinstance(record, RawPost):
             return self._post_differs(record)
         if isinstance(record, RawComment):
-            query = f"SELECT {', '.join(StoredComment._fields)} FROM comments WHERE id = ?"
+            query = f"SELECT {', '.join(CollectionComment._fields)} FROM comments WHERE id = ?"
             row = self._parts.one(query, (record.id,))
             if row is None:
                 return True
-            old = StoredComment._make(row)
+            old = CollectionComment._make(row)
             same = (old.post_id, old.score, old.created, old.owner_id) == (
                 (record.post_id, record.score, record.created, record.owner_id)
             )
@@ -159,11 +159,11 @@ class SourceComparison:
         return isinstance(record, RawImage) and record.name not in self._collection.images([record.name])
 
     def _post_differs(self, record: RawPost) -> bool:
-        query = f"SELECT {', '.join(StoredPost._fields)} FROM posts WHERE id = ?"
+        query = f"SELECT {', '.join(CollectionPost._fields)} FROM posts WHERE id = ?"
         row = self._parts.one(query, (record.id,))
         if row is None:
             return True
-        old = StoredPost._make(row)
+        old = CollectionPost._make(row)
         names = ("kind", "parent_id", "accepted_id", "score", "created", "owner_id", "views", "closed", "tags")
         if any(getattr(old, name) != getattr(record, name) for name in names):
             return True

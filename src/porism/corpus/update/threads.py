@@ -13,18 +13,18 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from porism.corpus.build.expressions import expression_key
-from porism.corpus.build.fields import field_remarks, make_field_of_any_text
+from porism.corpus.build.fields import RawField, field_remarks, make_field_of_any_text
 from porism.corpus.build.official import FormulaPlace
 from porism.corpus.build.parsing import SourceExpression, StoredExpression, parse_all
 from porism.corpus.build.threads import BODY_KIND
 from porism.corpus.build.work import COMMENT, TITLE, FoundFormula, columns
 from porism.corpus.post import Link
-from porism.corpus.sources.raw import OWN_IDS, TITLE_FORM, Dropped, Form, RawComment, RawPost
+from porism.corpus.sources.raw import OWN_IDS, TITLE_FORM, Dropped, RawComment, RawPost
 from porism.corpus.store.parts import Parts
-from porism.corpus.store.schema import StoredComment, StoredPost
+from porism.corpus.store.schema import CollectionComment, CollectionPost
 from porism.corpus.update.changes import Changes
 from porism.deadline import ProcessorLimitExceeded, processor_limit
-from porism.text.segment import Segment, Text
+from porism.text.segment import Text
 
 BY_KEY = f"SELECT {columns(StoredExpression)} FROM expressions WHERE key = ? ORDER BY id"
 BY_ID = f"SELECT {columns(StoredExpression)} FROM expressions WHERE id = ?"
@@ -88,8 +88,8 @@ class Expressions:
 # Processor time that a change may take, and for each character of its body; an ordinary one takes a tenth of that.
 CHANGE_SECONDS, SECONDS_OF_CHARACTER = 5.0, 20e-6
 
-POSTS = f"SELECT {columns(StoredPost)} FROM posts WHERE thread_id = ? ORDER BY id"
-COMMENTS = f"SELECT {columns(StoredComment)} FROM comments WHERE post_id = ? ORDER BY id"
+POSTS = f"SELECT {columns(CollectionPost)} FROM posts WHERE thread_id = ? ORDER BY id"
+COMMENTS = f"SELECT {columns(CollectionComment)} FROM comments WHERE post_id = ? ORDER BY id"
 FORMULAS = f"SELECT {columns(FoundFormula)} FROM formulas WHERE post_id = ? ORDER BY id"
 LINKS = "SELECT post_id, other_id, kind FROM links WHERE post_id = ? ORDER BY other_id, kind"
 VOTES = "SELECT post_id, type, number, bounty FROM votes WHERE post_id = ? ORDER BY type"
@@ -108,8 +108,8 @@ class VoteRow(NamedTuple):
 class ThreadRows:
     """All rows of one thread. An empty one has no posts."""
 
-    posts: dict[int, StoredPost] = field(default_factory=dict)
-    comments: dict[int, StoredComment] = field(default_factory=dict)
+    posts: dict[int, CollectionPost] = field(default_factory=dict)
+    comments: dict[int, CollectionComment] = field(default_factory=dict)
     links: dict[tuple[int, int, str], Link] = field(default_factory=dict)
     votes: list[VoteRow] = field(default_factory=list)
     formulas: list[FoundFormula] = field(default_factory=list)
@@ -122,9 +122,9 @@ class ThreadRows:
 def read_thread(parts: Parts, question: int) -> ThreadRows:
     """Read the rows of a thread; empty if there is none."""
     found = ThreadRows()
-    for post in map(StoredPost._make, parts.rows(POSTS, (question,))):
+    for post in map(CollectionPost._make, parts.rows(POSTS, (question,))):
         found.posts[post.id] = post
-        found.comments |= {one.id: one for one in map(StoredComment._make, parts.rows(COMMENTS, (post.id,)))}
+        found.comments |= {one.id: one for one in map(CollectionComment._make, parts.rows(COMMENTS, (post.id,)))}
         found.votes += map(VoteRow._make, parts.rows(VOTES, (post.id,)))
         found.formulas += map(FoundFormula._make, parts.rows(FORMULAS, (post.id,)))
     found.formulas.sort(key=lambda one: one.id)
@@ -132,12 +132,18 @@ def read_thread(parts: Parts, question: int) -> ThreadRows:
     return found
 
 
-class _Field(NamedTuple):
-    """The field that a formula is in: post, kind and comment."""
+class _Edit(NamedTuple):
+    """A thread that is edited: its rows before, the formulas of each of its fields, and its new rows."""
 
-    post_id: int
-    kind: int
-    comment_id: int | None
+    question: int
+    old: ThreadRows
+    formulas: dict[FormulaPlace, list[FoundFormula]]
+    new: ThreadRows
+
+    def keep(self, *places: FormulaPlace) -> None:
+        """Keep the formulas of fields that stay the same."""
+        for place in places:
+            self.new.formulas += self.formulas.get(place, [])
 
 
 class SlowChange(Exception):
@@ -199,9 +205,10 @@ class ThreadEditor:
         """Return the thread after the changes; empty if it has no question then. Raise SlowChange for one that must be
         left out."""
         new = ThreadRows()
-        formulas: defaultdict[_Field, list[FoundFormula]] = defaultdict(list)
+        formulas: defaultdict[FormulaPlace, list[FoundFormula]] = defaultdict(list)
         for one in old.formulas:
-            formulas[_Field(one.post_id, one.kind, one.comment_id)].append(one)
+            formulas[FormulaPlace(one.post_id, question, one.kind, one.comment_id)].append(one)
+        edit = _Edit(question, old, formulas, new)
         gone = self._changes.posts.keys() | self._changes.deleted_posts
         kept = {number: post for number, post in old.posts.items() if number not in gone}
         put = {post.id: post for post in self._posts[question]}
@@ -210,48 +217,40 @@ class ThreadEditor:
         for number in sorted(kept.keys() | put.keys(), key=lambda number: (number != question, number)):
             if number in put:
                 with _in_time("posts", put[number]):
-                    new.posts[number] = self._post(put[number], question, old.posts.get(number), formulas, new)
+                    new.posts[number] = self._post(put[number], edit)
             else:
                 new.posts[number] = kept[number]
-                for kind in (TITLE, BODY_KIND[kept[number].kind]):
-                    new.formulas += formulas[_Field(number, kind, None)]
-            self._add_comments(number, question, old, formulas, new)
+                kinds = (TITLE, BODY_KIND[kept[number].kind])
+                edit.keep(*(FormulaPlace(number, question, kind) for kind in kinds))
+            self._add_comments(number, edit)
         new.links = {key: one for key, one in old.links.items() if key not in self._changes.deleted_links}
         new.links |= {(one.post_id, one.other_id, one.kind): one for one in self._links[question]}
         new.votes = [vote for vote in old.votes if vote.post_id in new.posts]
         new.formulas.sort(key=lambda one: one.id)
         return new
 
-    def _add_comments(
-        self, post: int, thread: int, old: ThreadRows, formulas: dict[_Field, list[FoundFormula]], new: ThreadRows
-    ) -> None:
+    def _add_comments(self, post: int, edit: _Edit) -> None:
         gone = self._changes.comments.keys() | self._changes.deleted_comments
-        kept = {one.id: one for one in old.comments.values() if one.post_id == post and one.id not in gone}
+        kept = {one.id: one for one in edit.old.comments.values() if one.post_id == post and one.id not in gone}
         put = {one.id: one for one in self._comments[post]}
-        new.formulas += formulas.get(_Field(post, COMMENT, None), [])  # of a list that does not say which comment
+        edit.keep(FormulaPlace(post, edit.question, COMMENT))  # of a list that does not say which comment
         for number in sorted(kept.keys() | put.keys()):
-            place = _Field(post, COMMENT, number)
+            place = FormulaPlace(post, edit.question, COMMENT, number)
             if number in kept:
-                new.comments[number] = kept[number]
-                new.formulas += formulas.get(place, [])
+                edit.new.comments[number] = kept[number]
+                edit.keep(place)
                 continue
-            raw, before = put[number], old.comments.get(number)
+            raw, before = put[number], edit.old.comments.get(number)
             with _in_time("comments", raw):
-                body = self._text(raw.body, raw.form, place, thread, before and before.body, formulas, new)
-            new.comments[number] = StoredComment(number, post, raw.score, raw.created, raw.owner_id, body)
+                body = self._text(RawField(raw.body, raw.form), place, before and before.body, edit)
+            edit.new.comments[number] = CollectionComment(number, post, raw.score, raw.created, raw.owner_id, body)
 
-    def _post(
-        self,
-        raw: RawPost,
-        thread: int,
-        old: StoredPost | None,
-        formulas: dict[_Field, list[FoundFormula]],
-        new: ThreadRows,
-    ) -> StoredPost:
-        in_title, in_body = _Field(raw.id, TITLE, None), _Field(raw.id, BODY_KIND[raw.kind], None)
-        title = self._text(raw.title, TITLE_FORM[raw.form], in_title, thread, old and old.title, formulas, new)
-        body = self._text(raw.body, raw.form, in_body, thread, old and old.body, formulas, new)
-        return StoredPost(
+    def _post(self, raw: RawPost, edit: _Edit) -> CollectionPost:
+        old, thread = edit.old.posts.get(raw.id), edit.question
+        in_title, in_body = (FormulaPlace(raw.id, thread, kind) for kind in (TITLE, BODY_KIND[raw.kind]))
+        title = self._text(RawField(raw.title, TITLE_FORM[raw.form]), in_title, old and old.title, edit)
+        body = self._text(RawField(raw.body, raw.form), in_body, old and old.body, edit)
+        return CollectionPost(
             id=raw.id,
             kind=raw.kind,
             thread_id=thread,
@@ -268,40 +267,29 @@ class ThreadEditor:
             body=body,
         )
 
-    def _text(
-        self,
-        text: str,
-        form: Form,
-        place: _Field,
-        thread: int,
-        before: str | None,
-        formulas: dict[_Field, list[FoundFormula]],
-        new: ThreadRows,
-    ) -> str:
+    def _text(self, raw: RawField, place: FormulaPlace, before: str | None, edit: _Edit) -> str:
         """Return the stored form of a field and add its formulas to the thread; those of an unchanged field stay as
         they are."""
-        found = make_field_of_any_text(text, form, self._compat)
+        found = make_field_of_any_text(raw.text, raw.form, self._compat)
         if before is not None and same_text(found.text, Text(before)):
-            new.formulas += formulas.get(place, [])
+            edit.keep(place)
             return before
         self.remarks += field_remarks(found, f"post {place.post_id}")
         segments = found.text.formulas
         ids = self._expressions.intern([segments[at].text for at in found.order])
-        where = FormulaPlace(place.post_id, thread, place.kind, place.comment_id)
         for at, expression in zip(found.order, ids, strict=True):
-            segments[at] = self._numbered(segments[at], expression, where, new)
-        for latex, expression in zip(found.lost, self._expressions.intern(found.lost), strict=True):
-            self._numbered(Segment("formula", latex), expression, where, new, "d")
+            number = self._add(expression, place, edit.new)
+            segments[at] = segments[at]._replace(formula_id=number, expression_id=expression)
+        for expression in self._expressions.intern(found.lost):
+            self._add(expression, place, edit.new, "d")
         return found.text.with_formulas(segments).stored if segments else found.text.stored
 
-    def _numbered(
-        self, formula: Segment, expression: int, place: FormulaPlace, new: ThreadRows, issue: str = ""
-    ) -> Segment:
+    def _add(self, expression: int, place: FormulaPlace, new: ThreadRows, issue: str = "") -> int:
+        """Add a formula to the thread, and return its id."""
         number, self._next = self._next, self._next + 1
         visual = self._expressions.use(expression).visual_id
-        row = (place.post_id, place.thread_id, place.kind, place.comment_id, expression, visual)
-        new.formulas.append(FoundFormula(number, *row, issue=issue))
-        return formula._replace(formula_id=number, expression_id=expression)
+        new.formulas.append(FoundFormula(number, *place, expression, visual, issue=issue))
+        return number
 
 
 def same_text(new: Text, old: Text) -> bool:

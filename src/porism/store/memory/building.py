@@ -25,7 +25,7 @@ from porism.corpus.content import formulas_fingerprint
 from porism.corpus.sources.documents.plain import BLANK, LONGEST_TITLE, paragraph_html
 from porism.corpus.sources.raw import Part, RawComment, RawImage, RawLink, RawPost, RawUser, Record
 from porism.corpus.store.collection import Collection
-from porism.corpus.store.parts import REBUILD, Parts, Store
+from porism.corpus.store.parts import REBUILD, PartDatabase, Parts
 from porism.corpus.store.schema import DATABASE, FORMAT, TABLES
 from porism.corpus.update.changes import Changes
 from porism.store.embedded.build import build_index
@@ -223,7 +223,7 @@ def _in_memory(database: bytes = b"") -> sqlite3.Connection:
 
 def _opened(connection: sqlite3.Connection, name: str, manifest: dict[str, Any]) -> Collection:
     connection.commit()
-    return Collection(Path(name), manifest, {}, Parts([Store(connection, Path(name), REBUILD)]))
+    return Collection(Path(name), manifest, {}, Parts([PartDatabase(connection, Path(name), REBUILD)]))
 
 
 def _empty_collection(name: str) -> Collection:

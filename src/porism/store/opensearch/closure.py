@@ -16,7 +16,7 @@ from typing import Any
 import cbor2
 
 from porism.corpus.store.collection import Collection
-from porism.corpus.store.parts import Parts, Store
+from porism.corpus.store.parts import PartDatabase, Parts
 from porism.corpus.store.schema import DATABASE, INDEXES, TABLES
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.delta import FIRST_LIVE, LINKING, THREAD_OF_POST, VISUAL
@@ -34,7 +34,7 @@ class ClosureParts(Parts):
     def __init__(self, path: Path, content: ClusterContent, manifest: StoreManifest) -> None:
         self._database = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
         self._database.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF;" + TABLES + INDEXES)
-        super().__init__([Store(self._database, path, "make the changes again")])
+        super().__init__([PartDatabase(self._database, path, "make the changes again")])
         self._content = content
         self._threads: set[int] = set()
         self._posts: set[int] = set()

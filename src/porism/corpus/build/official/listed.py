@@ -1,5 +1,5 @@
-"""Formulas that sources list: they enter the collection with their ids, keep them in texts, and are flagged where no text
-has them."""
+"""Formulas that sources list: they enter the collection with their ids, keep them in texts, and are flagged where no
+text has them."""
 
 from __future__ import annotations
 
@@ -197,8 +197,8 @@ class ListedIds(OfficialIds):
         store.commit()
 
     def flag_unplaced(self) -> None:
-        """Give issue d to listed formulas that the text of their post lacks; add the comment of a formula where the list
-        does not say it."""
+        """Give issue d to listed formulas that the text of their post lacks; add the comment of a formula where the
+        list does not say it."""
         work = self._space.work
         query = f"SELECT id FROM found WHERE {UNPLACED} AND issue NOT LIKE 'd%' ORDER BY id"
         for (formula_id,) in work.execute(query).fetchall():

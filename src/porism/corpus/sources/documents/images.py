@@ -43,7 +43,8 @@ SVG = re.compile(
 # What an SVG must not have: scripts, handlers of events, foreign content, entities, and addresses other than those of
 # its own elements.
 UNSAFE = re.compile(
-    rb"<\s*+(?:\w+:)?(?:script|foreignObject|iframe|object|embed|handler|a)\b|\son\w++\s*+=|<!ENTITY|<\?xml-stylesheet|@import"
+    rb"<\s*+(?:\w+:)?(?:script|foreignObject|iframe|object|embed|handler|a)\b"
+    rb"|\son\w++\s*+=|<!ENTITY|<\?xml-stylesheet|@import"
     rb"|(?:href|src)\s*+=\s*+[\"']?+\s*+(?!#|data:image/(?:png|jpe?g|gif|webp);)[^\s\"'>]|url\(\s*+[\"']?+(?!#)",
     re.IGNORECASE,
 )

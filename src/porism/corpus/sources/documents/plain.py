@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 
 BLANK = re.compile(r"\n[ \t]*(?:\n[ \t]*)+")
 UNDERLINE = re.compile(r"={3,}|-{3,}|~{3,}")
-ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}|\t")  # a line that must not be joined to the one before
+# A line that must not be joined to the one before.
+ITEM = re.compile(r"[ \t]*(?:[-*+•]|\d{1,3}[.)])[ \t]|[ \t]{2,}|\t")
 LONGEST_TITLE = 120
 
 

@@ -41,7 +41,7 @@ READ_FILES = ("loading", "scale", "width", "height")  # options of a picture for
 MOST_SUBSTITUTED = 1_000_000  # characters that substitutions may add to a document
 
 
-class _Reader(Reader):  # type: ignore[misc]
+class _RstReader(Reader):  # type: ignore[misc]
     """The standalone reader without nested substitutions, whose size can double with each line of the source."""
 
     def get_transforms(self) -> list[Any]:
@@ -55,7 +55,7 @@ def rst_to_html(text: str) -> str:
 
 def _tree(text: str, depth: int) -> Any:
     """Parse a text; replace formulas by official spans and refused directives by their content."""
-    tree = publish_doctree(text, reader=_Reader(), settings_overrides=SETTINGS)
+    tree = publish_doctree(text, reader=_RstReader(), settings_overrides=SETTINGS)
     _substitute(tree)
     for node in list(tree.findall(nodes.math)):
         node.replace_self(nodes.raw("", math_span(f"${node.astext()}$"), format="html"))
