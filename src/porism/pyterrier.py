@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypedDict, Unpack
 
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
@@ -100,6 +100,14 @@ class PorismTransformer(Transformer):  # type: ignore[misc]
         return f"PorismTransformer({self.retriever!r}, task={self.task}, k={self.k})"
 
 
+class SystemSettings(TypedDict, total=False):
+    """Options of parts (part -> option -> value), the folder of a system's own files, directories of named models."""
+
+    options: Mapping[str, Mapping[str, Any]]
+    cache: str | Path
+    models: Mapping[str, str]
+
+
 def system(
     name: str,
     index: str | Path,
@@ -108,16 +116,14 @@ def system(
     *,
     topics: Sequence[Topic] = (),
     queries: str | Path | None = None,
-    options: Mapping[str, Mapping[str, Any]] | None = None,
-    cache: str | Path | None = None,
-    models: Mapping[str, str] | None = None,
+    **settings: Unpack[SystemSettings],
 ) -> PorismTransformer:
     """Return the transformer of a system: `porism`, or a name of `porism systems`.
 
     `topics` are the topics of the lab, which named systems read as a whole; `queries` is a file of hand-written queries
     of a manual system."""
     hand = read_hand_queries(queries) if queries else None
-    retriever = open_system(index, name, task, queries=hand, options=options, cache=cache, models=models)
+    retriever = open_system(index, name, task, queries=hand, **settings)
     number = task or (2 if retriever.finds == "formulas" else 1)
     return PorismTransformer(retriever, number, k, {topic.id: topic for topic in topics})
 

@@ -4,6 +4,7 @@ no library."""
 from __future__ import annotations
 
 import dataclasses
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
@@ -90,3 +91,9 @@ class Explanation:
 def ranked(hits: Iterable[Hit]) -> list[Hit]:
     """The order of hits that is the same everywhere: score down, then id down as text (as trec_eval does)."""
     return sorted(hits, key=lambda hit: (hit.score, str(hit.id)), reverse=True)
+
+
+def topic_key(topic: str) -> tuple[str, int, str]:
+    """Return a sort key that puts A.2 before A.10."""
+    number = re.search(r"\d+", topic)
+    return (topic[: number.start()] if number else topic, int(number.group()) if number else 0, topic)

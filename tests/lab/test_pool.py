@@ -10,8 +10,8 @@ from porism.lab.pooling.pool import (
     depth_pool,
     judging_order,
     name_answers,
-    topic_key,
 )
+from porism.records import topic_key
 
 
 def ranked_run(run: str, depth: int, count: int, start: int = 0) -> RankedRun:

@@ -4,7 +4,11 @@ import random
 
 import pytest
 
-from porism.lab.pooling.formulas import (
+from porism.lab.pooling.pool import (
+    FormulaInstance,
+    ItemId,
+    PoolOrigin,
+    RankedRun,
     RunFormula,
     by_threads,
     by_votes,
@@ -12,7 +16,6 @@ from porism.lab.pooling.formulas import (
     visual_pool,
     votes,
 )
-from porism.lab.pooling.pool import FormulaInstance, ItemId, PoolOrigin, RankedRun
 
 
 def hit(formula: int, visual: int, post: int = 0, thread: int = 0) -> RunFormula:

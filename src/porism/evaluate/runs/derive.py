@@ -13,6 +13,7 @@ import numpy as np
 from porism.errors import PorismError
 from porism.evaluate.fusion import FUSIONS, RRF_K, Fusion, ScoredIds
 from porism.evaluate.runs.run import LIMIT, Ranking, Run, read_run, write_run
+from porism.records import topic_key
 from porism.store import open_content
 
 Format = Literal["trec", "task1", "task2"]
@@ -75,7 +76,7 @@ def fuse(
         raise PorismError(
             f"{len(shares)} weights for {len(runs)} runs", fix="give one weight per run, none negative, not all 0"
         )
-    topics = sorted({topic for run in runs for topic in run.rankings}, key=_topic_order)
+    topics = sorted({topic for run in runs for topic in run.rankings}, key=topic_key)
     fused = {topic: _fuse_topic(runs, topic, fusion, shares, k) for topic in topics}
     return Run(tag, runs[0].kind, fused, tag)
 
@@ -102,9 +103,3 @@ def _posts(rankings: Sequence[Ranking]) -> Mapping[str, str]:
         for item, post in zip(ranking.items, ranking.posts, strict=False):
             posts[item] = max(posts.get(item, post), post)
     return posts
-
-
-def _topic_order(topic: str) -> tuple[str, int, str]:
-    """Sort A.2 before A.10."""
-    head, _, tail = topic.partition(".")
-    return (head, int(tail), "") if tail.isdecimal() else (head, 0, tail)

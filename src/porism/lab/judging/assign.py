@@ -9,8 +9,9 @@ from porism.errors import PorismError
 from porism.lab.judging.assignments import Assignment, Duty, assigned_items, assignments, is_done
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.people import check_purpose, require_assessor
-from porism.lab.pooling.pool import is_written_answer, topic_key
+from porism.lab.pooling.pool import is_written_answer
 from porism.lab.sampling import stratified_sample
+from porism.records import topic_key
 
 # The items of a topic that somebody has to judge.
 TO_JUDGE = "FROM item WHERE task = ? AND topic = ? AND sampled = 1 AND known_grade IS NULL"

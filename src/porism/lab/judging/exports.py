@@ -27,7 +27,7 @@ from porism.lab.judging.items import pooled_items
 from porism.lab.judging.journal import FieldKey, Journal, Values, topic_field
 from porism.lab.judging.qrels import qrels_text, variants
 from porism.lab.judging.scale import grades
-from porism.lab.pooling.formulas import INSTANCES
+from porism.lab.pooling.pool import INSTANCES
 
 
 def to_tsv(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:

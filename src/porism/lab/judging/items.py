@@ -19,9 +19,9 @@ from porism.files import open_text, report_unreadable
 from porism.lab.judging.assignments import Card
 from porism.lab.judging.journal import Journal
 from porism.lab.judging.scale import grade
-from porism.lab.pooling.pool import FormulaInstance, ItemId, PooledAnswer, PoolItem, topic_key
+from porism.lab.pooling.pool import FormulaInstance, ItemId, PooledAnswer, PoolItem
 from porism.lab.sampling import seeded_random
-from porism.records import Topic
+from porism.records import Topic, topic_key
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,8 @@ from porism.evaluate.qrels import HIGHEST, from_judgments
 from porism.files import atomic_file
 from porism.lab.judging.assessments import Assessment, main_judgments
 from porism.lab.judging.scale import RELEVANT
-from porism.lab.pooling.pool import ItemId, is_written_answer, topic_key
-from porism.records import Judgment
+from porism.lab.pooling.pool import ItemId, is_written_answer
+from porism.records import Judgment, topic_key
 
 MINIMUM_RELEVANT = 2
 # trec_eval reads a negative grade as "pooled but not judged", which infAP needs for a sampled pool.

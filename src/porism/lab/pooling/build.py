@@ -17,9 +17,9 @@ from porism.evaluate.runs.lookup import IdLookup
 from porism.evaluate.runs.problems import counts, reject
 from porism.evaluate.runs.run import Run
 from porism.files import atomic_directory, digest_file, open_text, report_unreadable
-from porism.lab.pooling.formulas import INSTANCES, RunFormula, choose_instances, visual_pool
 from porism.lab.pooling.pool import (
     DEPTHS,
+    INSTANCES,
     FormulaInstance,
     ItemId,
     JudgmentPool,
@@ -27,11 +27,14 @@ from porism.lab.pooling.pool import (
     PoolItem,
     PoolOrigin,
     RankedRun,
+    RunFormula,
     SubmittedAnswer,
+    choose_instances,
     depth_pool,
     is_written_answer,
     judging_order,
     name_answers,
+    visual_pool,
 )
 
 

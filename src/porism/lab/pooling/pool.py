@@ -1,20 +1,24 @@
-"""The pool: its records, and depth pooling as pure functions over rankings.
+"""The pool: its records, depth pooling of answers and of formulas, and the instances that assessors see.
 
 A pool item is an answer (Task 1), a written answer of Task 3 under a synthetic id `d_k`, or a visually distinct formula
 with up to five of its instances (Task 2). Which run returned it at which rank is kept apart and never shown to
 assessors.
+
+Two policies choose the instances: `votes` (2022: up to five by reciprocal-rank votes) and `threads` (2020: up to N
+posts, spread over threads). A formula is judged once, even if two runs found it in different posts.
 """
 
 from __future__ import annotations
 
-import re
+import random
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Generic, NamedTuple, TypeVar
 
-from porism.lab.sampling import shuffled
+from porism.lab.sampling import seeded_random, shuffled
+from porism.records import topic_key
 
 # The depths of 2022, by task and status of the run.
 DEPTHS = {1: {"primary": 45, "alternate": 20}, 2: {"primary": 25, "alternate": 15}}
@@ -95,12 +99,6 @@ class JudgmentPool:
 def is_written_answer(item: str) -> bool:
     """Return whether an item id is the synthetic id of a Task 3 answer."""
     return item.startswith(WRITTEN_PREFIX)
-
-
-def topic_key(topic: str) -> tuple[str, int, str]:
-    """Return a sort key that puts A.2 before A.10."""
-    number = re.search(r"\d+", topic)
-    return (topic[: number.start()] if number else topic, int(number.group()) if number else 0, topic)
 
 
 def depth_pool(runs: Iterable[RankedRun[str]]) -> list[PoolOrigin]:
@@ -210,3 +208,97 @@ def report(items: Iterable[PoolItem], origins: Iterable[PoolOrigin]) -> PoolRepo
     overlap = [RunOverlap(a, b, len(by_run[a] & by_run[b])) for a, b in combinations(runs, 2)]
     by_topic = dict(sorted(sizes.items(), key=lambda pair: topic_key(pair[0])))
     return PoolReport(by_topic, tuple(contributions), tuple(overlap))
+
+
+INSTANCES = 5
+
+
+class RunFormula(NamedTuple):
+    """A formula that a run returned: the instance, its post, its thread and its visual id."""
+
+    formula_id: int
+    post_id: int
+    thread_id: int
+    visual_id: int
+
+
+def visual_pool(runs: Iterable[RankedRun[RunFormula]]) -> list[PoolOrigin]:
+    """Walk down each run until `depth` different visual ids occurred; the rank is that of the first instance."""
+    origins: list[PoolOrigin] = []
+    for run in runs:
+        for topic, hits in run.topics.items():
+            first: dict[int, int] = {}
+            for rank, hit in enumerate(hits, 1):
+                if hit.visual_id not in first and len(first) == run.depth:
+                    break
+                first.setdefault(hit.visual_id, rank)
+            origins += [PoolOrigin(topic, str(visual), run.run, rank) for visual, rank in first.items()]
+    return origins
+
+
+def votes(runs: Iterable[RankedRun[RunFormula]], topic: str, prefix: bool = False) -> dict[RunFormula, float]:
+    """Return the votes of each instance: the sum of 1/rank over the runs.
+
+    With `prefix`, only the pooled part of each run votes.
+    """
+    total: dict[RunFormula, float] = {}
+    for run in runs:
+        seen: set[int] = set()
+        for rank, hit in enumerate(run.topics.get(topic, ()), 1):
+            if prefix and hit.visual_id not in seen and len(seen) == run.depth:
+                break
+            seen.add(hit.visual_id)
+            total[hit] = total.get(hit, 0.0) + 1 / rank
+    return total
+
+
+def by_votes(tally: Mapping[RunFormula, float], limit: int, rng: random.Random) -> list[RunFormula]:
+    """Return the instances with the most votes, at most `limit`; ties are broken at random."""
+    candidates = sorted(tally)
+    rng.shuffle(candidates)
+    return sorted(candidates, key=lambda hit: -tally[hit])[:limit]
+
+
+def by_threads(candidates: Iterable[RunFormula], limit: int, rng: random.Random) -> list[RunFormula]:
+    """Choose instances as in 2020. A = posts with the formula, T = their threads, N = `limit`:
+
+    1. |A| <= N: all posts;
+    2. |A| > N and |T| < N: one random post of each thread, filled up to N from the rest at random;
+    3. otherwise, |T| = N included: N random threads, one random post of each.
+    """
+    posts = list({hit.post_id: hit for hit in sorted(candidates, reverse=True)}.values())[::-1]
+    if len(posts) <= limit:
+        return posts
+    threads: dict[int, list[RunFormula]] = {}
+    for hit in posts:
+        threads.setdefault(hit.thread_id, []).append(hit)
+    if len(threads) < limit:
+        chosen = [rng.choice(group) for group in threads.values()]
+        rest = [hit for hit in posts if hit not in chosen]
+        return chosen + rng.sample(rest, limit - len(chosen))
+    return [rng.choice(threads[thread]) for thread in rng.sample(list(threads), limit)]
+
+
+def choose_instances(
+    runs: Sequence[RankedRun[RunFormula]],
+    pooled: Iterable[ItemId],
+    seed: int,
+    *,
+    policy: str = "votes",
+    limit: int = INSTANCES,
+    prefix: bool = False,
+) -> dict[ItemId, tuple[FormulaInstance, ...]]:
+    """Return the instances to show for every pooled formula (an item id holds a topic and a visual id)."""
+    visuals_by_topic: dict[str, set[str]] = {}
+    for topic, visual in pooled:
+        visuals_by_topic.setdefault(topic, set()).add(visual)
+    chosen: dict[ItemId, tuple[FormulaInstance, ...]] = {}
+    for topic, visuals in visuals_by_topic.items():
+        groups: dict[str, dict[RunFormula, float]] = {}
+        for hit, vote in votes(runs, topic, prefix).items():
+            groups.setdefault(str(hit.visual_id), {})[hit] = vote
+        for visual in sorted(visuals):
+            rng = seeded_random(seed, topic, "instances", visual)
+            pick = by_votes(groups[visual], limit, rng) if policy == "votes" else by_threads(groups[visual], limit, rng)
+            chosen[ItemId(topic, visual)] = tuple(FormulaInstance(hit.formula_id, hit.post_id) for hit in pick)
+    return chosen

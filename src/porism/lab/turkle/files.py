@@ -42,7 +42,7 @@ from porism.lab.judging.items import find_topic
 from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import accounts
 from porism.lab.judging.scale import grade, grades
-from porism.lab.pooling.formulas import INSTANCES
+from porism.lab.pooling.pool import INSTANCES
 from porism.records import Topic
 from porism.search.display.post_formulas import mathml_of
 
