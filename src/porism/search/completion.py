@@ -13,11 +13,7 @@ from porism.search.query import ReadQuery
 from porism.store.records import Filter
 from porism.text.typed.grammar import latex_readings
 
-MAX_TITLES, MAX_FORMULAS, MAX_TAGS = (
-    200_000,
-    2_000,
-    20_000,
-)  # that are kept in memory, the first or the most common ones
+MAX_TITLES, MAX_FORMULAS, MAX_TAGS = 200_000, 2_000, 20_000  # kept in memory, the first or the most common ones
 SHORTEST = 2  # characters from which on something is completed
 SHORTEST_FORMULA = 4  # characters of LaTeX of a formula that is worth completing
 _TAG = re.compile(r"(?<!\S)tag:(\S*)$", re.IGNORECASE)
@@ -52,22 +48,19 @@ class Completer:
         self._content = content
 
     def complete(self, typed: str, k: int = 8) -> Completions:
-        """Return at most k continuations of a text: tags after `tag:`, formulas in a formula, otherwise titles and
-        tags."""
+        """Return at most k continuations: tags after `tag:`, formulas in a formula, otherwise titles and tags."""
         if tag := _TAG.search(typed):
             found = [one.text for one in self._tags if one.key.startswith(tag[1].lower())]
             return _made("tag", [typed[: tag.start()] + f"tag:{name}" for name in found], k)
         if formula := _OPEN_FORMULA.search(typed):
-            return _made(
-                "formula", [f"{typed[: formula.start()]}${one}$" for one in self._continuing(formula[1], k)], k
-            )
+            before, continued = typed[: formula.start()], self._continuing(formula[1], k)
+            return _made("formula", [f"{before}${one}$" for one in continued], k)
         needle = " ".join(typed.lower().split())
         if len(needle) < SHORTEST:
             return Completions(())
         titles = [Completion("title", text) for text in self._titles_with(needle, k)]
-        tags = [
-            Completion("tag", f"tag:{one.text}") for one in self._tags if one.key.startswith(needle.replace(" ", "-"))
-        ]
+        hyphenated = needle.replace(" ", "-")
+        tags = [Completion("tag", f"tag:{one.text}") for one in self._tags if one.key.startswith(hyphenated)]
         latex = latex_readings(typed)[:1] if re.search(r"[\^_=+*/<>√∑∫]", typed) else ()
         formulas = [Completion("formula", f"${one}$") for text in latex for one in self._continuing(text, k)]
         return Completions(tuple([*formulas[: k // 2], *titles, *tags[:2]][:k]))

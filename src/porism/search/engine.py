@@ -154,7 +154,7 @@ class Engine:
     ) -> Results:
         """Return a page of the best answers or questions for words and formulas. `SearchOptions` lists the options.
 
-        Operators in the query narrow it: `"exact phrase"`, `-excluded`, `tag:`, `user:`, `is:accepted`, `after:`,
+        Operators narrow the query: `"exact phrase"`, `-excluded`, `tag:`, `user:`, `is:accepted`, `after:`,
         `before:`."""
         began = time.perf_counter()
         asked = check_search(query, k, kind, options)
@@ -263,8 +263,7 @@ class Engine:
 
     @_explain_damage
     def highlights(self, query: str | Query, posts: Sequence[int]) -> SnippetBuilder:
-        """Return what highlights the words and formulas of a query in some posts, for example on the page of a
-        thread."""
+        """Return what highlights the words and formulas of a query in some posts, as the page of a thread does."""
         read = self.read(check_query(query, "highlights"))
         matches = self._matches(read)
         self._posts(posts, matches)
@@ -278,8 +277,8 @@ class Engine:
 
     @_explain_damage
     def ask(self, query: str | Query, generate: bool = True) -> Extract:
-        """Return the best passage with its source, at most 1,200 characters; in a language model's words if there is an
-        endpoint."""
+        """Return the best passage with its source, at most 1,200 characters; written by a language model if there is
+        one."""
         asking = self._asking(query)
         found = best_passage(asking)
         if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):

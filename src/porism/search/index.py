@@ -1,5 +1,4 @@
-"""An opened index as retrieval sees it: a snapshot, what is derived from it, and what its collection taught about
-ranking."""
+"""An opened index as retrieval sees it: a snapshot, what is derived from it, and how it adapts ranking."""
 
 from __future__ import annotations
 
@@ -114,7 +113,7 @@ MOST_CONCEPTS = 5  # of each direction that a query uses
 
 @dataclass(frozen=True, slots=True)
 class ConceptMatch:
-    """A concept of which the query contains the name, so that it adds the formula, or the formula, so that it adds the
+    """A concept whose name is in the query, so that it adds the formula, or whose formula is, so that it adds the
     name."""
 
     concept: Concept

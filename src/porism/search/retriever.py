@@ -40,9 +40,8 @@ class Ranking:
         """Make a ranking of (id, score) pairs in any order, and keep the best k."""
         pairs = list(scores.items()) if isinstance(scores, Mapping) else list(scores)
         ids = np.array([number for number, _ in pairs], np.int64)
-        return Ranking.sorted(ids, np.array([score for _, score in pairs], np.float64)).top(
-            len(pairs) if k is None else k
-        )
+        ranking = Ranking.sorted(ids, np.array([score for _, score in pairs], np.float64))
+        return ranking if k is None else ranking.top(k)
 
     @classmethod
     def sorted(cls, ids: Ints, scores: npt.NDArray[np.floating]) -> Ranking:
@@ -129,8 +128,7 @@ class NamedPart(NamedTuple):
 
 
 class Pipeline(Retriever):
-    """A retriever, then re-rankers. With a name it reports errors with that name and the part in which they
-    happened."""
+    """A retriever, then re-rankers. With a name, it reports errors with that name and the part that failed."""
 
     def __init__(self, parts: Sequence[NamedPart], name: str = "") -> None:
         first, *others = parts
@@ -252,8 +250,7 @@ class Fused(Retriever):
 
 
 def fuse(*retrievers: Retriever, method: Fusion | None = None) -> Pipeline:
-    """Return the pipeline that fuses the rankings of several retrievers, by reciprocal ranks unless a method is
-    given."""
+    """Return the pipeline that fuses the rankings of several retrievers, by reciprocal ranks by default."""
     if not retrievers:
         raise ValueError("fuse needs at least one retriever")
     return Pipeline([_named(Fused(retrievers, RRF() if method is None else method))])

@@ -55,8 +55,7 @@ class PositionCount:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Search analytics. Queries searched fewer than `minimum_count` times are only counted (`hidden_queries`,
-    `hidden_searches`).
+    """Search analytics. Rare queries (`minimum_count`) are only counted: `hidden_queries`, `hidden_searches`.
 
     `unrecorded` searches were too long or looked personal; they are in the totals alone."""
 

@@ -84,11 +84,9 @@ class FeatureTable:
 
 @dataclass(frozen=True, slots=True)
 class QueryScoring:
-    """How the candidates of a query are scored: its context, the features in use, and a factor for each of all
-    features.
+    """How the candidates of a query are scored: its context, the features in use, and a factor for each feature.
 
-    A factor is a weight of the model over the standard deviation of the feature; a score is the sum of factor x
-    value."""
+    A factor is a weight over the standard deviation of its feature; a score is the sum of factor x value."""
 
     context: QueryContext
     features: tuple[Feature, ...]
@@ -162,8 +160,7 @@ class ScoredQuery:
 
 
 class ChosenThreads(NamedTuple):
-    """Numbers of threads: candidates that are ranked, a sample of the others, and how many of these a sampled thread
-    counts for."""
+    """Numbers of threads: those that are ranked, a sample of the others, and how many a sampled thread counts for."""
 
     ranked: Ints
     sample: Ints = NO_THREADS
@@ -171,8 +168,7 @@ class ChosenThreads(NamedTuple):
 
 
 class HiddenText(NamedTuple):
-    """Fields of a thread's question that count as empty in some families, so that an example does not tell its
-    answer."""
+    """Fields of a thread's question that count as empty in some families, so that they tell no answer."""
 
     thread: int
     fields: tuple[str, ...]

@@ -179,8 +179,7 @@ class Highlighter:
             return None
 
     def best_nodes(self, formula: Segment, numbers: Iterable[int]) -> tuple[int, ...]:
-        """Return the MathML elements of a post's formula in its best match with some query formulas, of which a few are
-        tried."""
+        """Return the MathML elements of a post's formula in its best match with the first of some query formulas."""
         key = (formula.text, frozenset(numbers))
         if key not in self._nodes:
             found = self._within_time(lambda: self._best(formula, sorted(key[1])[: self._limit]))
@@ -190,8 +189,7 @@ class Highlighter:
         return self._nodes[key]
 
     def most_similar(self, number: int, formulas: Iterable[Segment]) -> Segment | None:
-        """Return the formula of a post that a query formula matches best, the first of equals; None if none is
-        similar."""
+        """Return the formula of a post that a query formula matches best; None if none is similar."""
         best, least = None, 0.0
         for formula in formulas:
             found = self._within_time(partial(self._matched, number, formula, least))

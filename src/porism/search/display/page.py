@@ -170,8 +170,7 @@ class FormulaInput(NamedTuple):
 
 
 def read_formula(text: str) -> FormulaInput:
-    """Return the first formula of a query. A query without delimiters is a formula as a whole, unless it consists of
-    words."""
+    """Return the first formula of a query. Without delimiters the whole is a formula, unless it consists of words."""
     pieces = list(split_query(text))
     found = [piece for piece in pieces if piece.kind == "formula"]
     if not found:

@@ -144,8 +144,7 @@ class ComparableFormula:
 
 @lru_cache(MAX_LABELS)
 def alignment_class(label: str) -> str:
-    """Return what a label can be aligned with: variables with variables, numbers with numbers, others with
-    themselves."""
+    """Return what a label can be aligned with: any variable, any number, or the label itself."""
     return _CLASSES.get(symbol_kind(label), label)
 
 

@@ -62,8 +62,7 @@ class AlsoSearched:
 
 @dataclass(frozen=True, slots=True)
 class Results:
-    """A page of hits. `reading` and `notes` say how the query was read; `suggestions` what to try when nothing was
-    found.
+    """A page of hits. `reading` and `notes` say how the query was read; `suggestions` what to try without hits.
 
     `total` counts hits; in a search that groups by thread it counts threads, and `posts` counts their hits.
     `also_searched` is what the engine added to the query, `query_formulas` the number of its formulas."""

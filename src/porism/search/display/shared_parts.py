@@ -74,8 +74,7 @@ def part_term(level: str, digest: bytes) -> str:
 
 
 class FormulaTerms(NamedTuple):
-    """The terms of a whole query formula, as written and with variables renamed, and those of the parts that it
-    needs."""
+    """The terms of a whole query formula, as written and with variables renamed, and those of needed parts."""
 
     whole: tuple[str, ...]
     needed: NeededTerms
@@ -91,7 +90,7 @@ def formula_terms(formula: Parsed) -> FormulaTerms:
 
 
 class SharedPart(NamedTuple):
-    """A sub-expression of the query: its weight x idf, its query formula, and the formula that it is as a whole (-1:
+    """A sub-expression of the query: its weight x idf, its formula, and the formula that it is as a whole (-1:
     none)."""
 
     weight: float
@@ -157,8 +156,7 @@ class SharedParts:
         return found
 
     def contained(self, expressions: Iterable[int]) -> set[int]:
-        """Return the query formulas that expressions of the collection contain as a whole, perhaps with other
-        variables."""
+        """Return the query formulas that expressions contain as a whole, perhaps with other variables."""
         if not self._parts:
             return set()
         for expression in expressions:

@@ -131,8 +131,7 @@ class SnippetBuilder:
     def passage(self, text: Text, limit: int) -> tuple[HighlightedSegment, ...]:
         """Return the best whole sentences of a body of at most `limit` characters, dollar signs included.
 
-        It has whole sentences and formulas; a sentence longer than the limit ends before the piece that does not
-        fit."""
+        It has whole sentences and formulas; a longer sentence ends before the piece that does not fit."""
         sentences = whole_sentences(text)
         weights = [sum(map(self._weight, sentence)) for sentence in sentences]
         widths = [sum(map(segment_width, sentence)) for sentence in sentences]

@@ -71,8 +71,7 @@ def _best_similarities(batch: CandidateBatch) -> list[npt.NDArray[np.float64]]:
 
 
 class FormulaOverlap(Feature):
-    """For each query formula, the square of the best similarity in the thread or answer, times the logarithm of its
-    size."""
+    """For each query formula, the square of its best similarity in the thread or answer, times the log of its size."""
 
     families = (VISUAL_FAMILY,)
     of_formulas = True

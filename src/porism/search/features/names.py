@@ -83,8 +83,7 @@ class TitleIdentity(Feature):
         return values
 
     def _possible(self, batch: CandidateBatch) -> Ints:
-        """Return the threads whose titles overlap enough if they have no other terms than those that the query
-        shares."""
+        """Return the threads whose titles overlap enough if they have no terms but those shared with the query."""
         shared, asked = np.zeros(batch.thread_count), 0.0
         for family, weight in FAMILIES.items():
             terms, rows = batch.context.terms[family], batch.documents.terms[family]

@@ -124,7 +124,7 @@ def read_symbols(
     candidates: SymbolSequences, table: LabelTable, with_edges: bool, item: int, lane: int, longest: int,
     symbols: Array, total: Any,
 ) -> Any:  # fmt: skip
-    """Write label, kind, edge and cost of inserting each symbol of a candidate into a lane; add these costs to
+    """Write label, kind, edge and insertion cost of each symbol of a candidate into a lane; add the costs to
     `total`."""
     start, end = candidates.starts[item], candidates.ends[item]
     at = lane

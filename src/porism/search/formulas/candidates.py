@@ -30,6 +30,7 @@ MIN_POSTINGS = 20  # for each requested candidate; if the rarer terms have fewer
 # A formula outside the list of the tuple search scored less than the last one in it; assume this share of that score.
 UNLISTED_SHARE = 0.5
 NO_LEVEL = -1
+MAX_CONTAINING = 10_000  # formulas at each level that a sub-formula search ranks
 
 
 class Candidates(NamedTuple):
@@ -69,24 +70,23 @@ class FoundFormulas(NamedTuple):
 
 class CandidateSearch:
     """The searches of one query over the posting lists: the best `depth` formulas by tuples, more by paths and
-    sub-expressions, those that contain the query as a whole (at most `most_containing` for each level, the shortest
-    first) and, if it is `matched`, those that may contain it."""
+    sub-expressions, those that contain the query as a whole (the shortest first), and those that may contain it.
 
-    def __init__(
-        self, query: FormulaQuery, counts: QueryCounts, info: StoreInfo, depth: int, most_containing: int, matched: bool
-    ) -> None:
+    With `whole_only`, only formulas that contain the query are wanted."""
+
+    def __init__(self, query: FormulaQuery, counts: QueryCounts, info: StoreInfo, depth: int, whole_only: bool) -> None:
         self._info = info
         self._depth = depth
         self._tuples = counts.tuples
         roots = zip(counts.roots.terms, counts.roots.documents.tolist(), strict=True)
         self._roots = [term for term, number in roots if number]
-        containing = [TermQuery([term], FORMULA, most_containing) for term in self._roots]
-        self._possible = with_all_paths(query) if matched else []
-        self._possible += by_shape(query) if query.has_wildcards else []
+        containing = [TermQuery([term], FORMULA, MAX_CONTAINING if whole_only else depth) for term in self._roots]
+        possible = with_all_paths(query) if whole_only or query.has_wildcards else []
+        possible += by_shape(query) if query.has_wildcards else []
         paths = _rarest(counts.paths, info)
         self.searches = [
             *containing,
-            *self._possible,
+            *possible,
             TermQuery(self._selective("tuples", counts.tuples, depth), FORMULA, depth),
             TermQuery(self._selective("paths", paths, PATH_DEPTH), FORMULA, PATH_DEPTH),
             TermQuery(_terms("parts", Counter(query.features.parts)), FORMULA, PART_DEPTH),
@@ -100,9 +100,8 @@ class CandidateSearch:
         levels, rest = hits[: len(self._roots)], hits[len(self._roots) :]
         containing: dict[int, Level] = {}
         for term, own in zip(self._roots, levels, strict=True):
-            containing = (
-                dict.fromkeys(own.numbers.tolist(), LEVEL_OF_PREFIX[term.text[0]]) | containing
-            )  # a stricter level stays
+            level = LEVEL_OF_PREFIX[term.text[0]]
+            containing = dict.fromkeys(own.numbers.tolist(), level) | containing  # a stricter level stays
         possible = list(dict.fromkeys(number for own in rest[:-3] for number in own.numbers.tolist()))
         tuples, paths, parts = rest[-3:]
         extra = np.array([*containing, *possible], np.int64)

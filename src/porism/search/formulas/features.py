@@ -109,8 +109,7 @@ class OccurrenceFeature(FormulaFeature):
     same, renamed, inside = 0.4, 0.1, 0.1
 
     def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Give the bonus by level; operator trees that align perfectly are the same formula in other notation or
-        order."""
+        """Give the bonus by level; operator trees that align perfectly are the same formula."""
         whole = batch.operator_sizes == len(context.query.operators.labels)
         renamed = np.where((batch.levels == RENAMED_LEVEL) & whole, self.renamed, 0.0)
         inside = (batch.levels != NO_LEVEL) & (batch.levels != RENAMED_LEVEL)

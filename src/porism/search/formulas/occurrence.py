@@ -51,8 +51,7 @@ def root_terms(query: FormulaQuery) -> list[str]:
 
 
 def with_all_paths(query: FormulaQuery) -> list[TermQuery]:
-    """Return the searches for formulas with all paths of the query, those with the same symbols first, short ones
-    first.
+    """Return the searches for formulas with all paths of the query, first those with the same symbols.
 
     The query may occur in them as some operands of a sum, a product or a chain of relations, which have no hash."""
     searches: list[TermQuery] = []

@@ -52,8 +52,7 @@ class ComparedFormulas(NamedTuple):
 
 
 class BoundFormulas(NamedTuple):
-    """Formulas similar to one with wildcards, those to which it binds, and how many were not matched for lack of
-    time."""
+    """Formulas similar to one with wildcards, those to which it binds, and how many there was no time to match."""
 
     similar: SimilarFormulas
     visual_ids: tuple[int, ...]

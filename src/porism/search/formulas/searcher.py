@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Literal, NamedTuple
@@ -15,7 +15,7 @@ from porism.analysis.classes import NUMBER, VARIABLE, symbol_kind
 from porism.deadline import shared
 from porism.errors import PorismError
 from porism.formula import Parsed, parse
-from porism.formula.canonical.forms import LEVELS, Level
+from porism.formula.canonical.forms import LEVELS
 from porism.records import Explanation
 from porism.search.arguments import check_choice
 from porism.search.formulas.alignment import LabelTable
@@ -66,7 +66,6 @@ def _shape(candidate: int, operators: SymbolSequences, table: LabelTable) -> byt
 Mode = Literal["similar", "exact", "subformula", "diverse"]
 MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")
 DEPTH = 1000  # candidates by tuples, even when fewer hits are requested
-MAX_CONTAINING = 10_000  # formulas at each level that a sub-formula search ranks
 THREADS = 2
 BLOCK_PAIRS = (
     4_000_000  # pairs of symbols and of paths that are compared between two checks of the time limit: about 20 ms
@@ -86,8 +85,7 @@ _make_hit = partial(tuple.__new__, FormulaHit)
 
 
 class FormulaPage(NamedTuple):
-    """A page of hits, how many there are, how many candidates were not matched for lack of time, and the LaTeX of the
-    hits."""
+    """A page of hits, how many there are, how many candidates there was no time to match, and the hits' LaTeX."""
 
     hits: list[FormulaHit]
     total: int
@@ -136,9 +134,8 @@ class FormulaSearcher:
 
     def documents(self, parts: Sequence[str]) -> list[int]:
         """Return how many formulas have each sub-expression."""
-        found: list[int] = self._snapshot.statistics(
-            [Term("parts", text) for text in parts], "formula"
-        ).documents.tolist()
+        statistics = self._snapshot.statistics([Term("parts", text) for text in parts], "formula")
+        found: list[int] = statistics.documents.tolist()
         return found
 
     def search(self, formula: str | Parsed, k: int = 1000, mode: Mode = "similar") -> list[FormulaHit]:
@@ -150,8 +147,8 @@ class FormulaSearcher:
         return self.page(formula, 0, k, mode).hits
 
     def page(self, formula: str | Parsed, offset: int, k: int, mode: Mode = "similar") -> FormulaPage:
-        """Return k hits of `search` from `offset` on, and the number of all hits (DEPTH at most, or as many as
-        requested)."""
+        """Return k hits of `search` from `offset` on, and the number of all hits: DEPTH at most, unless more are
+        requested."""
         mode = check_choice(mode, "formula search", "mode", MODES)
         if not self.size:
             return FormulaPage([], 0)
@@ -168,14 +165,12 @@ class FormulaSearcher:
         return FormulaPage(hits, min(depth, len(order)), scored.unmatched, partial(scored.batch.records.latex, shown))
 
     def most_similar(self, formulas: Sequence[Parsed], k: int) -> list[ScoredFormulas]:
-        """Return the k formulas most similar to each of several, searched together among fewer candidates than in
-        `search`."""
+        """Return the k formulas most similar to each of several; fewer candidates are examined than in `search`."""
         if not self.size or not formulas:
             nothing = TermStatistics(np.empty(0, np.int64), np.empty(0, np.int64))
             return [ScoredFormulas(np.empty(0, np.int64), np.empty(0), nothing)] * len(formulas)
-        return [
-            _best(scored, k) for scored in self._score_all([self.analyse(one) for one in formulas], min(k, self.size))
-        ]
+        found = self._score_all([self.analyse(one) for one in formulas], min(k, self.size))
+        return [_best(scored, k) for scored in found]
 
     def batch(self, numbers: npt.NDArray[np.int64]) -> FormulaBatch:
         """Return some formulas as candidates that no search has scored."""
@@ -195,12 +190,9 @@ class FormulaSearcher:
     ) -> list[ScoredCandidates]:
         """Score the candidates of several queries, which are counted, searched and read together."""
         snapshot, queries = self._snapshot, [context.query for context in contexts]
-        most_containing = MAX_CONTAINING if mode == "subformula" else depth
+        counted = zip(queries, count_terms(queries, snapshot), strict=True)
         plans = [
-            CandidateSearch(
-                query, counts, snapshot.info, depth, most_containing, mode == "subformula" or query.has_wildcards
-            )
-            for query, counts in zip(queries, count_terms(queries, snapshot), strict=True)
+            CandidateSearch(query, counts, snapshot.info, depth, mode == "subformula") for query, counts in counted
         ]
         hits = iter(snapshot.search([search for plan in plans for search in plan.searches]))
         found = [plan.found([next(hits) for _ in plan.searches]) for plan in plans]
@@ -210,7 +202,7 @@ class FormulaSearcher:
     def _score(
         self, context: FormulaContext, found: FoundFormulas, batch: FormulaBatch, mode: Mode
     ) -> ScoredCandidates:
-        query, containing = context.query, found.containing
+        query = context.query
         parts, compute = batch.split(_blocks(query, batch)), partial(compute_features, context)
         # The threads are for queries of usual size; a large one would keep others waiting.
         features = shared(self._executor, compute, parts) if len(parts) <= THREADS else list(map(compute, parts))
@@ -218,30 +210,23 @@ class FormulaSearcher:
         if mode == "exact" and not query.has_wildcards:
             return scored.keep(same_formulas(query, batch))
         if mode == "subformula" or query.has_wildcards:
-            return self._rank_by_level(query, scored, containing, found.possible, mode)
+            return self._rank_by_level(query, scored, found, mode)
         return scored
 
     def _rank_by_level(
-        self,
-        query: FormulaQuery,
-        scored: ScoredCandidates,
-        containing: Mapping[int, Level],
-        possible: list[int],
-        mode: Mode,
+        self, query: FormulaQuery, scored: ScoredCandidates, found: FoundFormulas, mode: Mode
     ) -> ScoredCandidates:
-        """Raise candidates in which the query occurs by their level; drop the others, unless similar ones are
-        wanted."""
+        """Raise candidates with the query by their level; drop the others, unless similar ones are wanted."""
         numbers = scored.batch.numbers
-        ordered = dict.fromkeys((*possible, *numbers[scored.order()].tolist()))
-        matched = match_trees(
-            query, self.symbols.labels, scored.batch, [one for one in ordered if one not in containing]
-        )
-        found = matched.found | {number: QueryOccurrence(level, False) for number, level in containing.items()}
+        ordered = dict.fromkeys((*found.possible, *numbers[scored.order()].tolist()))
+        unknown = [one for one in ordered if one not in found.containing]
+        matched = match_trees(query, self.symbols.labels, scored.batch, unknown)
+        occurs = matched.found | {number: QueryOccurrence(level, False) for number, level in found.containing.items()}
         scored = scored._replace(unmatched=matched.unmatched)
         for at, number in enumerate(numbers.tolist()):
-            if number in found:
-                bonus = WHOLE_BONUS if query.has_wildcards and found[number].whole else 0.0
-                scored.contributions[at, OCCURRENCE] = len(LEVELS) - LEVELS.index(found[number].level) + bonus
+            if number in occurs:
+                bonus = WHOLE_BONUS if query.has_wildcards and occurs[number].whole else 0.0
+                scored.contributions[at, OCCURRENCE] = len(LEVELS) - LEVELS.index(occurs[number].level) + bonus
         return scored if mode in ("similar", "diverse") else scored.keep(scored.contributions[:, OCCURRENCE] > 0)
 
     def explain(self, formula: str | Parsed, visual_id: int, mode: Mode = "similar") -> Explanation:

@@ -58,8 +58,7 @@ def join(sentences: Iterable[Sentence]) -> str:
 
 
 def fit(sentences: Sequence[Sentence], limit: int = MAX_LENGTH) -> list[list[Segment]]:
-    """Return the first sentences that fit into the limit. A first one that does not is cut between words or
-    formulas."""
+    """Return the first sentences that fit. A first one that does not is cut between words or formulas."""
     kept: list[list[Segment]] = []
     for sentence in sentences:
         if len(join([*kept, sentence])) > limit:

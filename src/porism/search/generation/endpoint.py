@@ -1,7 +1,6 @@
 """A language model behind an address that follows the OpenAI protocol: chats, plain completions, and streams.
 
-The size, time, status and form of a reply are checked. Redirects are not followed, because the key would go with
-them."""
+The size, time, status and form of a reply are checked. Redirects are not followed: the key would go with them."""
 
 from __future__ import annotations
 
@@ -151,8 +150,7 @@ class ModelReply:
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Address of a language model. The key is a bearer token and never shown; `seconds` is the limit of a whole
-    reply."""
+    """Address of a language model. The key is a bearer token and never shown; `seconds` limits a whole reply."""
 
     url: str
     model: str

@@ -1,4 +1,4 @@
-"""What a model gives on judged topics: as a feature, as a source of candidates, as a re-ranker of the first hits.
+"""How much a model improves ranking on judged topics: as a feature, as a source of candidates, as a re-ranker.
 
 For answers a bi-encoder is two features: the similarity of questions as the engine uses it (`encoder.same_question`),
 and the cosines. They are separate rows, since weights of all three together would be chosen from many more combinations

@@ -42,8 +42,7 @@ class OwnQuery(NamedTuple):
 
 
 class Taught(NamedTuple):
-    """The candidates of a query: weighted features summed by group (the last column: all others), and which one is
-    right."""
+    """The candidates of a query: weighted features summed by group (last: all others), and which one is right."""
 
     values: Floats
     right: npt.NDArray[np.bool_]
@@ -95,8 +94,7 @@ def _values(taught: Sequence[Taught], factors: dict[str, float]) -> Floats:
 
 
 def own_queries(engine: Engine) -> Iterator[OwnQuery]:
-    """Yield at most MOST_QUERIES queries of threads that are spread over the collection; links give some where
-    indexed."""
+    """Yield at most MOST_QUERIES queries of threads spread over the collection, some from links where indexed."""
     snapshot, content = engine.snapshot, engine.content
     every = np.fromiter(content.question_ids(), np.int64)
     ids = every[np.unique(np.linspace(0, len(every) - 1, MOST_QUERIES).astype(np.int64))]
@@ -113,8 +111,7 @@ def own_queries(engine: Engine) -> Iterator[OwnQuery]:
 
 
 def _queries_of(engine: Engine, post: Post, row: int, linked: Sequence[Text]) -> Iterator[OwnQuery]:
-    """Yield the queries that one question gives, the most telling first: a linked question, a defined term, its
-    title."""
+    """Yield the queries of one question, the most telling first: a linked question, a defined term, its title."""
     for title in linked[:1]:
         yield OwnQuery(title.plain(), HiddenText(row, ("linked_titles", "question_comments")))
     for name in emphasised_names(post.body):

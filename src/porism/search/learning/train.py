@@ -182,8 +182,7 @@ def cross_validate(
 ) -> list[float]:
     """Return the mean of each set under weights fitted on the other sets and on `further` topics.
 
-    A single set is split into FOLDS parts; its figure is the mean over topics under weights fitted on the other
-    parts."""
+    A single set is split into FOLDS parts, and each topic is measured under weights fitted on the other parts."""
     if len(sets) == 1:
         folds = [list(sets[0][start::FOLDS]) for start in range(FOLDS)]
         figures = cross_validate(folds, kind, measure, further)

@@ -66,8 +66,7 @@ class QueryReader:
         self.read = cached_method(QUERIES_KEPT, self._read)
 
     def _read(self, typed: str, as_words: bool = False, verbatim: bool = False) -> TypedQuery:
-        """Read a typed query. With `as_words` only delimiters make formulas; with `verbatim` spelling and wording
-        stay."""
+        """Read a typed query. `as_words`: only delimiters make formulas; `verbatim`: spelling and wording stay."""
         box = read_box(decode_accents(typed))
         content = box.text
         short = len(content) <= LONGEST_TYPED and not verbatim
@@ -75,15 +74,14 @@ class QueryReader:
             content = without_stop_phrases(content)
             if len(content) == 1 and content.lower() in stopwords():
                 content = f"${content}$"  # `what is i`: as a word it says nothing
-        read, checked = read_query(content, typed=not as_words), _Checked(content, content, ())
+        read, checked = read_query(content, typed=not as_words), _Checked(content, ())
         frequencies = Frequencies(self._index.snapshot)
         speller = Speller(self._index.snapshot.learned.vocabulary, frequencies)
         readings = [Wanted(FAMILY, term) for one in readings_of(read) for term in part_terms(one)]
         if short:
             parts = list(split_query(content, typed=not as_words))
-            frequencies.ask(
-                (*readings, *(term for one in parts if one.kind == "text" for term in speller.terms(one.source)))
-            )
+            terms = (term for one in parts if one.kind == "text" for term in speller.terms(one.source))
+            frequencies.ask((*readings, *terms))
             checked = _checked(content, parts, speller)
             if checked.text != content:
                 read = read_query(checked.text, typed=not as_words)
@@ -92,15 +90,13 @@ class QueryReader:
         if added:
             read = replace(read, body=f" {FORMULA} ".join(added))
         corrected = checked.text if checked.text != content else ""
-        reading = QueryReading(
-            _parts(checked.text, as_words, read), corrected, checked.unknown, added, tuple(_operators(box))
-        )
+        shown = _parts(checked.text, as_words, read)
+        reading = QueryReading(shown, corrected, checked.unknown, added, tuple(_operators(box)))
         notes = (*read.notes, *_notes(typed, reading))
         return TypedQuery(replace(read, notes=notes), box, replace(reading, notes=notes))
 
 
 class _Checked(NamedTuple):
-    content: str
     text: str
     unknown: tuple[str, ...]
 
@@ -116,7 +112,7 @@ def _checked(content: str, parts: Sequence[QueryPart], speller: Speller) -> _Che
         checked = speller.check(part.source)
         texts.append(checked.apply(part.source))
         unknown += checked.unknown
-    return _Checked(content, "".join(texts) if any(texts) else content, tuple(unknown))
+    return _Checked("".join(texts) if any(texts) else content, tuple(unknown))
 
 
 def _added(read: ReadQuery, speller: Speller) -> tuple[str, ...]:

@@ -121,11 +121,8 @@ _ENDINGS = (
 SHORTEST = 4  # letters of a word that is corrected
 TWO_ERRORS = 7  # letters from which on two errors are corrected
 RARE = 3  # a word that occurs at most so often is no evidence for its spelling
-UNUSUAL = 20  # a word that occurs at most so often may be a misspelling that is common, or that its neighbours reveal
-MORE_FREQUENT, MUCH_MORE_FREQUENT = (
-    20,
-    60,
-)  # times that a word must be more frequent than the one it replaces, with neighbours and without
+MAX_USES_TO_CORRECT = 20  # a word used more often is taken as correct
+MORE_FREQUENT, MUCH_MORE_FREQUENT = 20, 60  # than the word that is replaced, with the same neighbours and without
 LONG_WORD = 7  # letters of a word that may be written as two
 DISTANCE_COST, FIRST_LETTER_COST, PAIR_GAIN = 4.0, 1.5, 2.0
 
@@ -244,7 +241,12 @@ class Speller:
 
     def _look_up(self, word: str) -> list[NearWord]:
         count = self._vocabulary.counts.get(word, 0)
-        if len(word) < SHORTEST or "'" in word or count > UNUSUAL or (not count and self._is_inflected(word)):
+        if (
+            len(word) < SHORTEST
+            or "'" in word
+            or count > MAX_USES_TO_CORRECT
+            or (not count and self._is_inflected(word))
+        ):
             return []
         near = self._vocabulary.near(word, 2 if len(word) >= TWO_ERRORS else 1)
         if any(stem(one.word) == stem(word) for one in near if one.uses > RARE and one.word != word):

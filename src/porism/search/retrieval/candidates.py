@@ -138,8 +138,7 @@ def _bound(context: QueryContext, allow: Filter | None) -> list[Search]:
 
 
 def _nearest(context: QueryContext, allow: Filter | None) -> list[Search]:
-    """Return the searches for questions with vectors near to that of the query; none with a filter, which knows terms
-    only."""
+    """Return the searches for questions with vectors near to the query's; none with a filter, which needs terms."""
     encoder, query = context.index.snapshot.learned.encoder, None if allow else context.encoded_query
     if encoder is None or query is None:
         return []
@@ -147,8 +146,7 @@ def _nearest(context: QueryContext, allow: Filter | None) -> list[Search]:
 
 
 class TermRetriever(Retriever):
-    """Ranks threads (named by their questions) or answers, depending on the view, by the weights of the query's
-    terms."""
+    """Ranks threads (named by their questions) or answers, as the view says, by the weights of query terms."""
 
     def __init__(
         self, index: Index, families: Sequence[str], weighting: Weighting | None = None, view: View = THREAD

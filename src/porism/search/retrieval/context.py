@@ -88,8 +88,7 @@ class QueryContext:
 
     @cached_property
     def vector_names(self) -> frozenset[str]:
-        """The vectors that threads can be compared by: those of terms, and those of the encoder if it encodes the
-        query."""
+        """The vectors that threads can be compared by: those of terms, and of the encoder if it encodes the query."""
         learned = self.index.snapshot.learned
         encoded = learned.encoder.fields if learned.encoder and self.encoded_query is not None else ()
         return frozenset((*learned.vectors, *encoded))
@@ -224,8 +223,7 @@ class CandidateBatch:
         return np.asarray(score_batch(self.documents, rows, terms.keys, scores, table, table)[0][0])
 
     def _scores(self, terms: QueryTerms, views: Sequence[View]) -> tuple[Values, Values]:
-        """Return the score of each thread in each view, and of each post as an answer; 0 without terms, and no rows are
-        read."""
+        """Return the score of each thread in each view, and of each post as an answer; without terms 0, unread."""
         if not len(terms):
             nothing = np.zeros((len(views), self.thread_count), np.float32)
             return nothing, np.zeros(len(self.documents.post_ids), np.float32)

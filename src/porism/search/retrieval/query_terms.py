@@ -24,7 +24,7 @@ from porism.text.read import read_official
 
 MOST_TERMS = 400  # of a family; a long post has more, and the last ones add nothing
 FIELD_WEIGHTS = {"title": 3.0, "body": 1.0}
-BOUND_APART = ("tuples", "paths")
+SKIPPED_FOR_WILDCARDS = ("tuples", "paths")
 SHORTEST = 2  # a formula in the body with fewer characters says nothing
 
 Ints = npt.NDArray[np.int64]
@@ -93,9 +93,9 @@ def query_terms(query: ReadQuery) -> WeightedTerms:
             continue
         # Tuples and paths of a wildcard are in many formulas, to most of which the query does not bind;
         # `formula_overlap` binds it.
-        bound_apart = BOUND_APART if formula.has_wildcards else ()
+        skipped = SKIPPED_FOR_WILDCARDS if formula.has_wildcards else ()
         for family, terms in feature_terms(features).items():
-            for term in terms if family not in bound_apart else ():
+            for term in terms if family not in skipped else ():
                 counts[family][term] += FIELD_WEIGHTS[formula.field]
                 formulas[family].setdefault(term, number)
     weights = {family: {term: count**0.5 for term, count in found.items()} for family, found in counts.items()}
@@ -108,8 +108,7 @@ def query_terms(query: ReadQuery) -> WeightedTerms:
 def known_terms(
     wanted: Sequence[WeightedTerms], snapshot: Snapshot, idf_of: Callable[[Ints], Floats]
 ) -> list[dict[str, QueryTerms]]:
-    """Look up several sets of terms in one call; keep those that the index knows, the strongest if there are too
-    many."""
+    """Look up several sets of terms in one call; keep those that the index knows, the strongest of too many."""
     families = [(family, found, one) for one in wanted for family, found in one.weights.items()]
     terms = [Term(family, text, weight) for family, found, _ in families for text, weight in found.items()]
     statistics = snapshot.statistics(terms)

@@ -28,8 +28,7 @@ Ints = npt.NDArray[np.int64]
 
 
 class Lookup(NamedTuple):
-    """Keys of query terms by their last bits, those of slot s from starts[s] to starts[s + 1], and their query
-    positions."""
+    """Keys of query terms by their last bits, those of slot s from starts[s] to starts[s + 1], and their places."""
 
     starts: npt.NDArray[np.int32]
     keys: npt.NDArray[np.unsignedinteger[Any]]
@@ -203,8 +202,7 @@ def _weigh(
 
 
 def contributions(rows: TermRows, posts: range, keys: Ints, scores: Floats, view: ViewTable) -> dict[int, float]:
-    """Return what each term adds, by its position in `keys`, to the score of some posts together. The table has one
-    view."""
+    """Return what each term adds, by its position in `keys`, to the score of some posts together, in one view."""
     found: dict[int, float] = {}
     weights, mean = view.weights[0], float(view.means[0])
     if not len(keys) or mean <= 0:
