@@ -49,8 +49,9 @@ def test_the_demo_works_where_the_editor_cannot_be_fetched(
         (tmp_path / "bin/npm").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     monkeypatch.setattr(demo_module, "has_editor", lambda: False)
-    monkeypatch.setattr(demo_module, "build_collection", lambda source, target: target.mkdir(parents=True))
-    monkeypatch.setattr(demo_module, "index_collection", lambda collection, target: target.mkdir())
+    monkeypatch.setattr(demo_module, "build", lambda sources, target, progress: target.mkdir(parents=True))
+    monkeypatch.setattr(demo_module, "build_index", lambda content, target, progress: target.mkdir())
+    monkeypatch.setattr(demo_module, "open_content", lambda place: None)
     run_demo(tmp_path / "demo", SAMPLE, "127.0.0.1", 0, serve_it=False, editor=True)
     assert said in capsys.readouterr().err
     monkeypatch.setattr(demo_module, "serve", lambda *_: None)

@@ -111,9 +111,7 @@ class Pulse:
 LOG = logging.getLogger("porism.web")
 BEAT_SECONDS = 0.1  # between two signs of life
 TICK_SECONDS = 0.1  # between two looks at the workers
-FROZEN_SECONDS = (
-    5.0  # without a sign of life, after which a worker is killed although it neither computes nor is stopped
-)
+FROZEN_SECONDS = 5.0  # of silence, after which a worker is killed that neither computes nor is stopped
 STOP_SECONDS = 10.0  # for requests to finish after SIGTERM
 KILL_SECONDS = 2.0  # more, before workers that have not stopped are killed
 FREE_FAILURES = 2  # starts in succession that may fail before the next is delayed: a kill may hit a worker that starts

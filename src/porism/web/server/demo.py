@@ -10,7 +10,10 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from porism.corpus.build.pipeline import build
+from porism.corpus.sources.detect import open_source
 from porism.errors import PorismError
+from porism.progress import Bars
 from porism.search.engine import Engine
 from porism.store import open_content
 from porism.store.maintenance import build_index, is_index
@@ -37,54 +40,54 @@ def demo(
     serve_it: bool = True,
     editor: bool = False,
 ) -> None:
-    """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it
-    is looked for.
+    """Make `collection` and `index` in the directory where they are missing, then serve the index.
 
-    With `editor`, the formula editor is installed at the same time, if npm is available. The demo works without it.
+    Without `sample`, it is looked for. With `editor`, the formula editor is installed at the same time, if npm is
+    available. The demo works without it.
     """
     target, dump = Path(directory), Path(sample or find_sample()) / "dump"
     if not dump.is_dir():
-        raise PorismError(
-            "the sample is missing",
-            where=str(dump),
-            fix="run the command in the project's folder, or name the sample with --sample",
-        )
+        fix = "run the command in the project's folder, or name the sample with --sample"
+        raise PorismError("the sample is missing", where=str(dump), fix=fix)
     collection, index = target / "collection", target / "index"
     # Only the first demo tries: without a registry, every later one would wait for npm again.
-    fetching = EditorDownload() if editor and not has_editor() and not index.exists() else None
+    fetching = EditorDownload(daemon=True) if editor and not has_editor() and not index.exists() else None
+    if fetching:
+        fetching.start()
     make_if_missing(
         collection,
-        "collection",
-        lambda: build_collection(dump, collection),
+        lambda: build([open_source(dump, "")], collection, progress=Bars()),
         lambda: open_content(collection).check_formulas(),
     )
-    make_if_missing(index, "index", lambda: index_collection(collection, index), lambda: Engine.open(index))
+    make_if_missing(
+        index,
+        lambda: build_index(open_content(collection), index, progress=Bars()),
+        lambda: Engine.open(index),
+    )
     if serve_it or editor:
         print(f"editor: {fetching.result() if fetching else editor_state()}", file=sys.stderr)
     if serve_it:
         serve(Settings(index, SiteSettings(server=ServerOptions(host, port))))
 
 
-class EditorDownload:
-    """The formula editor, fetched and installed in a thread beside the build of the sample."""
+class EditorDownload(threading.Thread):
+    """The formula editor, fetched and installed beside the build of the sample."""
 
-    def __init__(self) -> None:
-        self._message = ""
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._thread.start()
+    problem = ""
 
-    def _run(self) -> None:
+    def run(self) -> None:
+        """Fetch and install it, or note why that failed."""
         try:
             install(fetch_package(EDITOR_SECONDS), editor_folder())
         except PorismError as error:
-            self._message = f"not installed: {error.message}"
+            self.problem = error.message
         except OSError as error:
-            self._message = f"not installed: {error.strerror or error}"
+            self.problem = error.strerror or str(error)
 
     def result(self) -> str:
         """Wait until the editor is installed or cannot be; return what to print."""
-        self._thread.join()
-        return f"{self._message} ({LATER})" if self._message else editor_state()
+        self.join()
+        return f"not installed: {self.problem} ({LATER})" if self.problem else editor_state()
 
 
 def editor_state() -> str:
@@ -92,8 +95,9 @@ def editor_state() -> str:
     return "installed: open it beside the search box" if has_editor() else f"not installed ({LATER})"
 
 
-def make_if_missing(target: Path, name: str, make: Callable[[], object], open_it: Callable[[], object]) -> None:
+def make_if_missing(target: Path, make: Callable[[], object], open_it: Callable[[], object]) -> None:
     """Make a collection or an index unless it exists. One made by another version of Porism is made again."""
+    name = target.name
     if target.exists():
         try:
             open_it()
@@ -107,19 +111,3 @@ def make_if_missing(target: Path, name: str, make: Callable[[], object], open_it
     started = time.perf_counter()
     make()
     print(f"{name}: made {target} in {time.perf_counter() - started:.1f} s", file=sys.stderr)
-
-
-def build_collection(source: Path, target: Path) -> None:
-    """Build the collection of the sample."""
-    from porism.corpus.build.pipeline import build
-    from porism.corpus.sources.detect import open_source
-    from porism.progress import Bars
-
-    build([open_source(source, "")], target, progress=Bars())
-
-
-def index_collection(collection: Path, target: Path) -> None:
-    """Index the collection of the sample."""
-    from porism.progress import Bars
-
-    build_index(open_content(collection), target, progress=Bars())

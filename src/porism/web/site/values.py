@@ -228,37 +228,11 @@ def read_path(value: object, folder: Path) -> str:
     return str(folder / text) if text else ""
 
 
-def number(low: int, high: int) -> Callable[[object, Path], int]:
-    """Return a reader of whole numbers."""
-
-    def read(value: object, folder: Path) -> int:
-        if isinstance(value, bool) or not isinstance(value, int):
-            raise BadValue("is not a whole number", f"write a number from {low} to {high}")
-        if not low <= value <= high:
-            raise BadValue("is out of range", f"write a number from {low} to {high}")
-        return value
-
-    return read
-
-
 def read_seconds(value: object, folder: Path) -> float:
     """Read a time in seconds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LONGEST_TIME:
         raise BadValue("is not a time in seconds", f"write a number up to {LONGEST_TIME:,}, for example 10")
     return float(value)
-
-
-def choice(choices: tuple[str, ...]) -> Callable[[object, Path], str]:
-    """Return a reader of one of several words."""
-
-    def read(value: object, folder: Path) -> str:
-        if value not in choices:
-            nearest = difflib.get_close_matches(str(value), choices, 1, 0.6)
-            fix = f"did you mean {nearest[0]}?" if nearest else f"choose from {', '.join(choices)}"
-            raise BadValue(f"cannot be {str(value)[:40]!r}", fix)
-        return str(value)
-
-    return read
 
 
 def many(read_one: Callable[[object, Path], str], least: int = 0) -> Callable[[object, Path], tuple[str, ...]]:
@@ -292,14 +266,30 @@ NETWORKS = SettingKind("list of IP addresses and networks", many(read_network), 
 
 def whole(low: int, high: int) -> SettingKind:
     """Return the kind of whole numbers in a range."""
-    return SettingKind(f"number from {low} to {high:,}", number(low, high), is_text=False)
+
+    def read(value: object, folder: Path) -> int:
+        if isinstance(value, bool) or not isinstance(value, int):
+            raise BadValue("is not a whole number", f"write a number from {low} to {high}")
+        if not low <= value <= high:
+            raise BadValue("is out of range", f"write a number from {low} to {high}")
+        return value
+
+    return SettingKind(f"number from {low} to {high:,}", read, is_text=False)
 
 
 def one_of(*choices: str) -> SettingKind:
     """Return the kind of one of several words."""
-    return SettingKind(f"one of {', '.join(choices)}", choice(choices))
+
+    def read(value: object, folder: Path) -> str:
+        if value not in choices:
+            nearest = difflib.get_close_matches(str(value), choices, 1, 0.6)
+            fix = f"did you mean {nearest[0]}?" if nearest else f"choose from {', '.join(choices)}"
+            raise BadValue(f"cannot be {str(value)[:40]!r}", fix)
+        return str(value)
+
+    return SettingKind(f"one of {', '.join(choices)}", read)
 
 
 def some_of(*choices: str) -> SettingKind:
     """Return the kind of a list of some of several words, at least one."""
-    return SettingKind(f"list of {', '.join(choices)}", many(choice(choices), 1), is_list=True)
+    return SettingKind(f"list of {', '.join(choices)}", many(one_of(*choices).read, 1), is_list=True)
