@@ -47,8 +47,7 @@ DEPTH = 1000
 
 
 class PorismTransformer(Transformer):  # type: ignore[misc]
-    """A system of Porism as a PyTerrier transformer. `topics` maps query ids to topics, for systems that read the whole
-    post."""
+    """A system as a PyTerrier transformer. `topics` (by query id) are for systems that read the whole post."""
 
     def __init__(
         self, retriever: Retriever, task: int = 1, k: int = DEPTH, topics: Mapping[str, Topic] | None = None
@@ -75,8 +74,7 @@ class PorismTransformer(Transformer):  # type: ignore[misc]
         return DataFrame(rows, columns=[*kept, *RESULT_COLUMNS])
 
     def _ranking(self, qid: str, query: str, documents: set[str] | None) -> Sequence[tuple[str, float]]:
-        """Return documents with scores. Documents to re-rank are scored, those that are no posts of the index follow
-        last."""
+        """Return documents with scores; documents to re-rank that are no posts of the index follow last."""
         read = self._query(qid, query)
         if documents is None:
             return [(str(hit.id), hit.score) for hit in self.retriever.search(read, self.k)]
@@ -129,8 +127,7 @@ def system(
 
 
 def topics_frame(topics: Sequence[Topic]) -> DataFrame:
-    """Return topics as a frame of queries: the LaTeX of a formula topic between dollar signs, title and question of
-    others as text."""
+    """Return topics as a frame of queries: the formula between dollar signs, or title and question as text."""
     from pandas import DataFrame
 
     rows = [(topic.id, f"${topic.latex}$" if topic.latex else _text(topic)) for topic in topics]

@@ -1,5 +1,4 @@
-"""The editions of ARQMath as datasets: documents, queries and judgments as iterators of named tuples, read from the
-official files."""
+"""The editions of ARQMath as datasets in the manner of ir_datasets, read from the official files."""
 
 from __future__ import annotations
 
@@ -92,8 +91,7 @@ QREL_DEFINITIONS = {3: "high", 2: "medium", 1: "low", 0: "not relevant"}
 
 
 class AnswerDoc(NamedTuple):
-    """A document of Tasks 1 and 3: an answer. `text` has no mark-up and LaTeX between dollar signs, `html` is the
-    official form."""
+    """An answer. `text` has no mark-up and LaTeX between dollar signs, `html` is the official form."""
 
     doc_id: str
     text: str
@@ -107,8 +105,7 @@ class AnswerDoc(NamedTuple):
 
 
 class FormulaDoc(NamedTuple):
-    """A document of Task 2: a formula of a post. `visual_id` names the formulas that look the same; judgments are by
-    visual id."""
+    """A formula of a post. `visual_id` names the formulas that look the same, by which the lab judges."""
 
     doc_id: str
     text: str
@@ -122,8 +119,7 @@ class FormulaDoc(NamedTuple):
 
 
 class TopicQuery(NamedTuple):
-    """A topic of Tasks 1 and 3. `text` is title and question without mark-up; `title` and `question` are in the
-    official HTML form."""
+    """A topic of Tasks 1 and 3. `text` has no mark-up; `title` and `question` are in the official HTML form."""
 
     query_id: str
     text: str
@@ -137,8 +133,7 @@ class TopicQuery(NamedTuple):
 
 
 class FormulaTopicQuery(NamedTuple):
-    """A topic of Task 2. `text` is the LaTeX of the formula with the id `formula_id`; the rest is the post in which it
-    occurs."""
+    """A topic of Task 2: `text` is the LaTeX of the formula `formula_id`, the rest is the post in which it occurs."""
 
     query_id: str
     text: str
@@ -266,8 +261,7 @@ def _formula_query(topic: Topic) -> FormulaTopicQuery:
 
 
 def register(folder: str | Path) -> tuple[str, ...]:
-    """Register all datasets of the catalogue over a folder; return their names. Those that are registered already stay
-    as they are."""
+    """Register all datasets in ir_datasets, except those that it has already; return the names of the new ones."""
     try:
         import ir_datasets
         from ir_datasets.datasets.base import Dataset as Registered

@@ -121,8 +121,7 @@ class IndexCheckup:
 
 
 class Names(NamedTuple):
-    """The names that a plug-in of a group adds (reading them fails if it is broken), and those that Porism has
-    itself."""
+    """The names that a plug-in adds (reading them fails if it is broken), and those that Porism has itself."""
 
     added: Callable[[Plugin], Collection[str]]
     own: Callable[[], Collection[str]]
@@ -169,8 +168,7 @@ def _check(plugin: Plugin, names: Names) -> Iterator[Finding]:
 
 
 def checkup(index: str | Path | None = None, verify: bool = False, commands: Collection[str] = ()) -> Iterator[Finding]:
-    """Look over the installation, and an index if one is named. With `verify`, every file of it is read. `commands` are
-    names that no plug-in can take."""
+    """Check the installation, and an index if one is named; with `verify`, read every file of it."""
     own: list[tuple[str, Check]] = [
         ("version", versions),
         ("interpreter", interpreter),

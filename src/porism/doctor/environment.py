@@ -1,5 +1,4 @@
-"""Findings, and those about the installation and the machine: versions, compiled modules, extras, memory, disk,
-cores."""
+"""Findings, and the checks of the installation and the machine."""
 
 from __future__ import annotations
 
@@ -57,8 +56,7 @@ LEAST_FILES = 1024
 
 
 class Vulnerability(NamedTuple):
-    """A published weakness that matters to a server: in what, its name, what happens, and the first version of each
-    branch without it."""
+    """A published weakness: in what, its name, what happens, and the first version of each branch without it."""
 
     part: str
     name: str
@@ -84,8 +82,7 @@ def versions() -> Iterator[Finding]:
 
 
 def interpreter() -> Iterator[Finding]:
-    """Report published weaknesses of this interpreter. Porism has guards of its own; other code of the process may have
-    none."""
+    """Report published weaknesses of this interpreter, from which only Porism's own code is guarded."""
     from pyexpat import version_info
 
     for part, version in {"Python": sys.version_info[:3], "Expat": version_info}.items():
@@ -142,8 +139,7 @@ def _is_installed(name: str) -> bool:
 
 
 def compiled() -> Iterator[Finding]:
-    """Report whether the modules that process every formula are compiled, and whether numba's machine code is
-    cached."""
+    """Report whether the modules of formulas are compiled, and whether numba's machine code is cached."""
     specs = [importlib.util.find_spec(name) for name in COMPILED]
     pure = [spec.name for spec in specs if spec and spec.origin and spec.origin.endswith(".py")]
     if pure:
@@ -190,8 +186,7 @@ def machine() -> Iterator[Finding]:
 
 
 def memory() -> tuple[int, int]:
-    """Return the bytes of memory that are free, and all of them; zeros where the system does not say. A limit of a
-    container counts."""
+    """Return the free and the total bytes of memory, within the limit of a container; zeros where unknown."""
     try:
         lines = Path("/proc/meminfo").read_text("ascii").splitlines()
     except OSError:

@@ -54,8 +54,7 @@ def convex(rankings: Sequence[ScoredIds], weights: Weights = None, k: float = RR
 
 
 def weighted_sum(rankings: Sequence[ScoredIds], weights: Weights = None, if_equal: float | None = None) -> ScoredIds:
-    """Sum the scores, each ranking scaled to 0..1. If all scores of a ranking are equal, they become `if_equal`, or
-    stay as they are with None."""
+    """Sum the scores, each ranking scaled to 0..1; equal scores become `if_equal`, or stay as they are with None."""
     points = [_min_max(ranking.scores, ranking.scores if if_equal is None else if_equal) for ranking in rankings]
     return _plain_sum(rankings, points, weights)
 

@@ -75,8 +75,7 @@ def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: str | Path) -> Non
 
 
 def from_judgments(judgments: Iterable[Judgment]) -> Qrels:
-    """Make qrels of judgments. An item judged more than once gets its highest grade; codes 5 and 6 count only without
-    any grade."""
+    """Make qrels of judgments. The highest grade of an item counts; codes 5 and 6 count only without any grade."""
     qrels: Qrels = {}
     for judgment in judgments:
         grades = qrels.setdefault(judgment.topic, {})

@@ -217,8 +217,7 @@ def stability(
 
 
 def _scores(judgments: Iterable[Judgment], runs: Sequence[Run], measure: Measure) -> NDArray[np.float64] | None:
-    """Return the values of the runs (rows) by topic (columns) with a relevant item; None if there are fewer than two
-    topics."""
+    """Return values by run (rows) and topic with a relevant item (columns); None for fewer than two topics."""
     grades: Qrels = {}
     for judgment in judgments:
         grades.setdefault(judgment.topic, {})[judgment.item] = judgment.grade

@@ -28,8 +28,7 @@ class Interval(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Run `one` against run `two` on a measure: mean difference with interval, p-values, and topics won, lost and
-    tied."""
+    """Run `one` minus run `two` on a measure: the mean with its interval, p-values, topics won, lost and tied."""
 
     one: str
     two: str
@@ -122,8 +121,7 @@ def holm(values: Sequence[float]) -> list[float]:
 def compare_all(
     scores: Sequence[Scores], measures: Iterable[Measure], rounds: int = ROUNDS, seed: int = SEED
 ) -> list[Comparison]:
-    """Compare every pair of runs on every measure. `p_holm` corrects the randomisation test over the pairs of a
-    measure."""
+    """Compare every pair of runs on every measure. `p_holm` is corrected over the pairs of a measure."""
     found: list[Comparison] = []
     for measure in measures:
         pairs = [compare(one, two, measure, rounds, seed) for one, two in combinations(scores, 2)]
@@ -164,8 +162,7 @@ def _refuse_constant(*columns: Sequence[float]) -> None:
 
 
 def correlations(columns: Columns, coefficient: str) -> dict[tuple[str, str], float | None]:
-    """Correlate every pair of columns (measures over systems, or systems over topics); None if all values of a column
-    are equal."""
+    """Correlate every pair of columns; None where all values of a column are equal."""
     if coefficient not in COEFFICIENTS:
         raise PorismError(f"unknown coefficient {coefficient!r}", fix=f"choose one of {', '.join(COEFFICIENTS)}")
     compute = COEFFICIENTS[coefficient]

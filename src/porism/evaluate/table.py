@@ -17,8 +17,7 @@ Cell = str | float | int | None
 
 @dataclass(frozen=True, slots=True)
 class ResultTable:
-    """Columns and rows. `name` is the key of the table in JSON; `notes` are printed in every format except tsv;
-    `marked` rows are highlighted."""
+    """A table. `name` is its key in JSON; every format but tsv has the `notes`; `marked` rows are highlighted."""
 
     name: str
     columns: tuple[str, ...]

@@ -1,5 +1,4 @@
-"""Scores of Task 3 runs, which give one answer per topic: AR, P@1, the assessors' flags, and the references to compare
-with."""
+"""Scores of Task 3 runs, which give one answer per topic: AR, P@1, the assessors' flags, text measures."""
 
 from __future__ import annotations
 
@@ -252,8 +251,7 @@ class TextMeasures:
 def answer_table(
     qrels: Qrels, answers: AnswerMap, runs: Sequence[Run] = (), texts: TextMeasures | None = None
 ) -> ResultTable:
-    """Return AR and P@1 of the runs, or of all runs of the map; with the runs' texts also LO (or LO-w) and CS; with
-    flags MG and UI."""
+    """Return AR and P@1, with the texts of runs also LO (or LO-w) and CS, with flags MG and UI."""
     texts = texts or TextMeasures()
     names = [run.name for run in runs] or list(answers)
     for name in names:

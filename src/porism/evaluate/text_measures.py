@@ -1,5 +1,4 @@
-"""Compare an answer with its best reference: lexical overlap (LO, F1 of tokens) and contextual similarity (CS,
-BERTScore F1)."""
+"""Compare an answer with its best reference: LO (lexical overlap) and CS (contextual similarity, BERTScore)."""
 
 from __future__ import annotations
 
@@ -48,8 +47,7 @@ OWN = Tokenizer("LO-w", tokenize)
 
 
 def local_tokenizer(directory: str | Path) -> Tokenizer:
-    """Load the tokenizer of a local copy of witiko/mathberta, which gives LO, or of another model, which gives
-    LO-local."""
+    """Load the tokenizer of a local copy of witiko/mathberta (LO) or of another model (LO-local)."""
     path = model_folder(directory) / "tokenizer.json"
     if not path.is_file():
         raise PorismError(

@@ -80,8 +80,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class TopicCandidate:
-    """A question that could become a topic. `duplicates` and `related` go to the oracle file and are never
-    published."""
+    """A question that could become a topic. Only the private oracle file has its `duplicates` and `related`."""
 
     post: Post
     duplicates: tuple[int, ...]

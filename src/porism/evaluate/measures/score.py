@@ -1,5 +1,4 @@
-"""Score a run against qrels, over all topics or subsets of them. ir_measures computes the values, most of them by
-trec_eval's own code."""
+"""Score a run against qrels, over all topics or subsets. ir_measures computes the values."""
 
 from __future__ import annotations
 
@@ -109,8 +108,7 @@ def score(qrels: Qrels, run: Run, measures: Sequence[Measure] = LAB, average: Av
 
 
 class _Batch(NamedTuple):
-    """Measures that are computed together: on the same ranking and judgments. `by` names a measure that needs other
-    ones."""
+    """Measures that are computed together; `by` names a measure that needs other judgments."""
 
     by: str
     prime: bool
@@ -203,8 +201,7 @@ def _judged_shares(grades: Qrels, run: Run, measures: Sequence[Measure]) -> Iter
 
 @contextmanager
 def _without_garbage_collection() -> Iterator[None]:
-    """Switch the garbage collector off: it would walk over millions of small dictionaries, none of which forms a
-    cycle."""
+    """Switch the garbage collector off, which would walk over millions of dictionaries without cycles."""
     enabled = gc.isenabled()
     gc.disable()
     try:
@@ -240,8 +237,7 @@ def topic_subsets(infos: Mapping[str, TopicInfo]) -> Iterator[TopicSubset]:
 
 
 def score_subsets(scores: Scores, infos: Mapping[str, TopicInfo]) -> Iterator[SubsetScores]:
-    """Yield the scores over each subset. Topics are matched by number, so that Task 2 topics use the information of
-    Task 1."""
+    """Yield the scores over each subset. Topics match by number: Task 2 uses the information of Task 1."""
     by_number = {_number(topic): topic for topic in scores.topics}
     for subset in topic_subsets(infos):
         topics = [by_number[_number(topic)] for topic in subset.topics if _number(topic) in by_number]

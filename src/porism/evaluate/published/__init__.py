@@ -91,8 +91,7 @@ def with_published(
 
 
 def difference_from_official(qrels: Mapping[str, Mapping[str, int]], task: int, year: int) -> str:
-    """Return how judgments differ from the official ones of an edition, by their counts; nothing if they are the
-    same."""
+    """Return how the counts of judgments differ from the official ones of an edition; "" if they do not."""
     table = published("qrels")
     rows = [dict(zip(table.columns, row, strict=True)) for row in table.rows]
     official = [row for row in rows if (row["year"], row["task"], row["scope"]) == (year, task, "official")]

@@ -68,8 +68,7 @@ def write_report(
     infos: Mapping[str, TopicInfo] | None = None,
     seed: int = 2022,
 ) -> None:
-    """Write the report. Sections that need several runs, several teams or topic information are left out without
-    them."""
+    """Write the report, without the sections that need more runs, more teams or topic information."""
     import jinja2
 
     source = files("porism.evaluate.reports").joinpath("report.html").read_text(encoding="utf-8")

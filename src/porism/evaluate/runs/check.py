@@ -72,8 +72,7 @@ def has_record(path: str) -> bool:
 
 
 def _check_name(checked: CheckedRun) -> None:
-    """Check the file's name against the lab's pattern. A run of `porism run` may have any name: its record says what
-    the name would."""
+    """Check the file's name against the lab's pattern. A run of `porism run` has a record, and may have any name."""
     if checked.name is None:
         if has_record(checked.lines.path):
             return

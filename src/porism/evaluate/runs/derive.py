@@ -21,8 +21,7 @@ UNKNOWN = "-"  # where a file has no post
 
 
 def convert_run(path: str | Path, out: str | Path, to: Format, collection: str | Path | None = None) -> str:
-    """Write a run in another format and return a message. Formulas of Task 2 need their posts: from the file, or looked
-    up in a collection."""
+    """Write a run in another format; return a message. Formulas need their posts, from the file or a collection."""
     run = read_run(path)
     if run.kind == "task3" or (run.kind in ("task1", "task2") and to in ("task1", "task2") and run.kind != to):
         raise PorismError(

@@ -1,5 +1,4 @@
-"""Parse a run file: its name, and its lines as columns. The content decides the kind of the file; every irregular line
-becomes a problem."""
+"""Parse the name and the lines of a run file. Its content decides its kind; irregular lines become problems."""
 
 from __future__ import annotations
 
@@ -44,8 +43,7 @@ class TopicRows(NamedTuple):
 
 @dataclass(slots=True)
 class RunLines:
-    """The columns of a run file, equally long. `lines` holds the line number of each row. Unreadable rows are among the
-    problems only."""
+    """The columns of a run file, equally long, and the number of the line of each row that could be read."""
 
     path: str
     kind: RunKind
@@ -88,8 +86,7 @@ def metadata_lines(text: str) -> int:
 
 
 def _decode(data: bytes, found: RunLines) -> str:
-    """Decode UTF-8 and normalise line ends. Record byte order marks, also of joined files, CR LF and wrong bytes as
-    problems."""
+    """Decode UTF-8 and normalise line ends. Byte order marks, CR LF and wrong bytes become problems."""
     if BOM in data:
         at = data[: data.index(BOM)].count(b"\n") + 1
         found.note("bom", at, "the file starts with a byte order mark" if at == 1 else "there is a byte order mark")
@@ -155,8 +152,7 @@ def _is_number(cell: str, kind: Callable[[str], float] = float, also: str = "") 
 
 
 def _read_regular(text: str, found: RunLines, skipped: int) -> bool:
-    """Read a regular file fast: one split, columns by slices. Return False if any line is irregular. `skipped` lines
-    came before the text."""
+    """Read a regular file fast, by one split; return False if a line is irregular. `skipped` lines came before."""
     names = COLUMNS[found.kind]
     if not text.isascii() or text.partition("\t")[0].lower() in HEADERS:
         return False
@@ -288,8 +284,7 @@ class RunName:
 
 
 def parse_name(path: str) -> RunName | None:
-    """Parse a file name; return None if it does not fit. Ids may hold `-`, so the fixed parts are read from the
-    right."""
+    """Parse a file name; return None if it does not fit. Ids may hold `-`: fixed parts are read from the right."""
     name = base_name(path)
     deviations: list[str] = []
     bare = YEAR.sub("", name)

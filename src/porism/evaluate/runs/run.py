@@ -158,8 +158,7 @@ def write_run(run: Run, path: str | Path, kind: RunKind | None = None) -> None:
 def write_rankings(
     rankings: Iterable[tuple[str, Ranking]], path: str | Path, kind: RunKind, tag: str, header: Sequence[str] = ()
 ) -> None:
-    """Write (topic, ranking) pairs as a run file: ranks from 1, at most 1000 hits per topic, no tied scores. `header`
-    lines come first."""
+    """Write rankings as a run file, `header` lines first: ranks from 1, at most 1000 hits per topic, no ties."""
     if not tag or any(blank in tag for blank in "\t\n"):
         raise PorismError(f"the run id {tag!r} is empty or has a tab or line break", fix="choose one word")
     with atomic_file(path) as out:

@@ -152,8 +152,7 @@ def _mean(values: Iterable[float | None]) -> float | None:
 
 
 def overall_alpha(assessments: Iterable[Assessment]) -> float | None:
-    """Return Krippendorff's alpha over all items that two or more assessors graded 0 to 3, however many assessors there
-    are."""
+    """Return Krippendorff's alpha over all items that two or more assessors graded 0 to 3."""
     units: dict[InstanceId, list[int]] = {}
     for of_assessor in _grades(assessments).values():
         for key, grade in of_assessor.items():

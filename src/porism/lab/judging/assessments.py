@@ -1,5 +1,4 @@
-"""Assessments: the current judgments of the journal, which of them count for the qrels, their order, and the time that
-each took."""
+"""Assessments: the current judgments of a journal, those that count for the qrels, and the time they took."""
 
 from __future__ import annotations
 
@@ -199,8 +198,7 @@ def of_people(assessments: Iterable[Assessment]) -> list[Assessment]:
 
 
 def main_judgments(assessments: Iterable[Assessment]) -> list[Assessment]:
-    """Return the main judgments of people, one per item and instance; of two by different people the later one
-    counts."""
+    """Return the main judgments of people, one per item and instance; of two people the later one counts."""
     last: dict[InstanceId, Assessment] = {}
     for given in assessments:
         if given.purpose != "main" or is_model(given.assessor):

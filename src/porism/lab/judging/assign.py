@@ -164,8 +164,7 @@ def assign_training(journal: Journal, assessor: str, task: int, round_number: in
 
 
 def assign_extra(journal: Journal, assessor: str, topic: str, size: int, seed: int) -> int:
-    """Assign the two yes/no questions on a sample of a topic: half posts and half written answers, if there are
-    enough."""
+    """Assign the two yes/no questions on a sample of a topic: half posts, half written answers if possible."""
     rows = journal.read(f"SELECT key, item {TO_JUDGE} ORDER BY key", (1, topic))
     if not rows:
         raise PorismError(

@@ -48,8 +48,7 @@ class Assignment:
 
 
 class Card(NamedTuple):
-    """One thing to rate within an item: a post (Task 1), a formula in a post (Task 2), or neither (a written
-    answer)."""
+    """One thing to rate: a post (Task 1), a formula in a post (Task 2), or neither (a written answer)."""
 
     formula_id: int | None
     post_id: int | None

@@ -1,5 +1,4 @@
-"""Export tables: qrels, narratives, extra answers, preferences, progress, agreement, times, and judgments as a results
-CSV with Turkle's columns."""
+"""Export the tables of an assessment, and judgments as a results CSV with Turkle's columns."""
 
 from __future__ import annotations
 

@@ -113,8 +113,7 @@ class ModelJudge:
         self._endpoint, self._attempts = endpoint, attempts
 
     def run(self, say: Callable[[str], None]) -> int:
-        """Judge everything that is open; return how many items were judged. Stop with an error when the model gives no
-        grade."""
+        """Judge everything that is open; return the number of items. A model that gives no grade is an error."""
         jobs = [job for job in assignments(self._journal, self._account) if job.purpose in PURPOSES]
         if not jobs:
             fix = f"porism lab assess dual {self._journal.path} {self._account} TOPIC"

@@ -1,5 +1,4 @@
-"""Record what assessors enter: judgments, each checked against the assignment, and questions about an item with the
-organiser's answers."""
+"""Record what assessors enter, checked against the assignment, and questions with the organiser's answers."""
 
 from __future__ import annotations
 

@@ -50,8 +50,7 @@ def wal_damage(path: Path) -> str:
 
 
 def _continued(sums: _Sums, data: bytes, order: str) -> _Sums:
-    """Return SQLite's checksum continued over more data: pairs of numbers, each added to its own sum together with the
-    other sum."""
+    """Return SQLite's checksum continued over more data, pair by pair of numbers."""
     first, second = sums
     for word in np.frombuffer(data, f"{order}u4").reshape(-1, 2).tolist():
         first = (first + word[0] + second) & 0xFFFFFFFF
