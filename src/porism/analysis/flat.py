@@ -1,5 +1,4 @@
-"""Flat trees: the nodes of a layout tree in reading order, and those of a normalised operator tree in pre-order, as
-columns."""
+"""Flat trees as columns: layout trees in reading order, normalised operator trees in pre-order."""
 
 from __future__ import annotations
 

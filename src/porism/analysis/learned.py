@@ -71,8 +71,7 @@ def defined_terms(text: Text) -> Iterator[str]:
 
 
 def emphasised_names(text: Text) -> Iterator[str]:
-    """Yield what a text emphasises, as definitions do with the name that they define. What contains a formula is left
-    out."""
+    """Yield what a text emphasises, as definitions do with names; not what contains a formula."""
     words: list[str] | None = None
     for mark, content in STORED.findall(text.stored):
         if mark == TAG:

@@ -27,8 +27,7 @@ _OUTERMOST, _BASE, _INNER, _SCRIPT = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4E
 
 
 class TraitColumns(NamedTuple):
-    """Traits of labels as columns: class, whether it is a variable, whether its operands have no order, and which
-    script it is."""
+    """Traits of labels as columns: class, variable or not, ordered operands or not, and which script."""
 
     codes: npt.NDArray[np.uint32]
     variables: npt.NDArray[np.bool_]
@@ -205,8 +204,7 @@ def _outermost_script(at: int, parents: Array, ranks: Array, scripts: Array) -> 
 
 @compiled
 def _extend_key(key: Any, code: Any) -> Any:
-    """Return the key of a path with one more step: mix a code of 32 bits into the key (after MurmurHash3's
-    finaliser)."""
+    """Return the key of a path with one more step: mix a 32-bit code in (as MurmurHash3 finalises)."""
     mixed = np.uint32(np.uint32(key) * np.uint32(31) + np.uint32(code))
     mixed = np.uint32((mixed ^ (mixed >> np.uint32(16))) * np.uint32(0x85EBCA6B))
     return np.uint32(mixed ^ (mixed >> np.uint32(13)))

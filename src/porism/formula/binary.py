@@ -59,8 +59,7 @@ def unpack_layout(data: bytes) -> Node:
 
 
 def unpack_operators(data: bytes, with_places: bool = True) -> Node:
-    """Return the operator tree alone, without reading the layout tree; its nodes may be left without places, which
-    takes less time."""
+    """Return the operator tree alone; its nodes may be left without places, which takes less time."""
     check_version(data)
     try:
         nodes, places, edges, labels = HEAD.unpack_from(data, 1)
@@ -70,8 +69,7 @@ def unpack_operators(data: bytes, with_places: bool = True) -> Node:
 
 
 def _check_layout(root: Node) -> Node:
-    """Return the root of a layout tree, in which every child has an edge. Edges are stored for all nodes or for
-    none."""
+    """Return the root of a layout tree, whose children have edges: all are stored, or none is."""
     if root.children and not root.edges:
         raise ValueError("a layout tree has no edges")
     return root
@@ -141,8 +139,7 @@ def unpack_tree(data: bytes, at: int, with_places: bool = True) -> tuple[Node, i
 
 
 def _build(labels: list[str], numbers: list[int], count: int, edges: str, with_places: bool) -> Node:
-    """Build the nodes from the last to the first. Children come before their parent, which takes them from the top of a
-    stack."""
+    """Build the nodes from the last to the first: a parent takes its children from the top of a stack."""
     stack: list[Node] = []
     place = len(numbers)
     edge = len(edges)

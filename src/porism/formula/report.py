@@ -22,8 +22,7 @@ def understood(parsed: Parsed) -> bool:
 
 
 def guesses(parsed: Parsed) -> list[str]:
-    """Return the ambiguous readings: products taken for applications (or the reverse), and rules that rewrote an
-    ambiguous spelling."""
+    """Return the ambiguous readings: products or applications, and rules that rewrote a spelling."""
     read = [
         f"{tree_text(guess.node)} is read as {'an application' if guess.reading == 'application' else 'a product'}"
         for guess in ambiguities(parsed.layout)

@@ -28,8 +28,7 @@ def is_installed(name: str) -> bool:
 
 
 def library(name: str) -> Any:
-    """Return an imported library: torch, transformers, sentence_transformers, onnx, onnxruntime, tokenizers,
-    usearch.index."""
+    """Return an imported library, such as torch, transformers or usearch.index."""
     os.environ.update(OFFLINE)
     try:
         with warnings.catch_warnings():

@@ -1,5 +1,4 @@
-"""The one door to the data: a store is opened by an address, and gives snapshots, which search and pages read, and a
-writer."""
+"""The one door to the data: an address opens a store, which gives snapshots to read and a writer to change it."""
 
 from __future__ import annotations
 
@@ -52,8 +51,7 @@ def store_of_texts(texts: Iterable[str]) -> Store:
 
 
 def open_content(address: str | Path, verify: Verify = "quick") -> Content:
-    """Open what people read of a collection: by the folder of the collection itself, or by the address of an index of
-    it."""
+    """Open what people read of a collection, by its folder or by the address of an index of it."""
     if not is_folder(address):
         return open_store(address).snapshot().content
     from porism.store.embedded.store import open_folder_content
@@ -67,7 +65,6 @@ def is_folder(address: str | Path) -> bool:
 
 
 def explained(store: Store | None) -> AbstractContextManager[None]:
-    """Return a context in which errors that come from damaged files of a store are reported as such, where the store
-    can tell."""
+    """Return a context that reports errors of damaged files as such, where the store can tell."""
     found: AbstractContextManager[None] = getattr(store, "explained", nullcontext)()
     return found

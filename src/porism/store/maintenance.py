@@ -1,5 +1,4 @@
-"""What is done with whole indexes: build them, and add vectors of a model. Here the address says which store does
-it."""
+"""What is done with whole indexes: build, copy, add vectors of a model. The address says which store does it."""
 
 from __future__ import annotations
 
@@ -63,8 +62,7 @@ def build_index(
 
 
 def copy_store(source: str | Path, target: str | Path, progress: Progress | None = None, shards: int = 1) -> None:
-    """Copy an index from a folder into a cluster, or back. Begun again after a kill, a copy into a cluster goes on
-    where it was."""
+    """Copy an index from a folder into a cluster, or back. A copy into a cluster that was killed goes on."""
     if is_folder(source) and not is_folder(target):
         from porism.store.opensearch import load
 

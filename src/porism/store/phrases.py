@@ -1,5 +1,4 @@
-"""Posts with the phrases, the authors and none of the excluded words of a query, found by reading them: for stores
-without positions of words."""
+"""Posts with the phrases and authors, without the excluded words of a query, found by reading them."""
 
 from __future__ import annotations
 

@@ -59,8 +59,7 @@ WITH_ALL = IndexOptions()
 
 
 class SymbolTable(Protocol):
-    """What is known of the symbols of all formulas. A label (`V!x`, `O!plus`) has an id and a weight for each of the
-    two trees."""
+    """What is known of the symbols of all formulas. Labels (`V!x`, `O!plus`) have an id, and a weight for each tree."""
 
     @property
     def labels(self) -> Mapping[str, int]:
@@ -174,8 +173,7 @@ class Snapshot(Protocol):
     def threads(
         self, numbers: Ints, families: Collection[str], vectors: Collection[str] = (), *, seconds: float | None = None
     ) -> Threads:
-        """Return threads with the terms of these families and vectors of these kinds: what ranking reads of
-        candidates."""
+        """Return threads with the terms of these families and vectors of these kinds, as ranking reads them."""
 
     def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
         """Return distinct formulas: what ranking, matching and pages read of candidates."""
@@ -265,8 +263,7 @@ class Store(Protocol):
         """Return something that differs when there may be a newer generation; it takes no time to look."""
 
     def maintain(self, everything: bool = False, progress: Progress | None = None) -> bool:
-        """Do what a store needs after many commits, such as a merge; `everything`: all of it. Return whether there was
-        anything to do."""
+        """Do what a store needs after many commits; `everything`: all of it. Return whether there was any."""
 
     def files(self) -> list[StoredFile]:
         """Return the files of the store on this machine; none for a store elsewhere."""
@@ -275,8 +272,7 @@ class Store(Protocol):
         """Read everything, and return what is damaged."""
 
     def record_ranking(self, text: str) -> None:
-        """Store the factors of ranking that the collection chose, as a new generation where they differ from the
-        present ones."""
+        """Store the factors of ranking that the collection chose, as a new generation where they differ."""
 
     def writer(self, source: str = "update", wait: float = 0.0) -> Writer:
         """Return a writer. New posts name `source` as their origin; `wait`: seconds to wait for another writer."""

@@ -1,5 +1,4 @@
-"""The values that a store and its readers exchange: terms, searches, hits, and records of threads, posts and
-formulas."""
+"""The values that a store and its readers exchange: terms, searches, hits, threads, posts and formulas."""
 
 from __future__ import annotations
 
@@ -31,8 +30,7 @@ class Term:
 
 
 class TermStatistics(NamedTuple):
-    """For each requested term: its key (UNKNOWN if no document contains it), and the number of documents that contain
-    it."""
+    """For each requested term its key (UNKNOWN: no document contains it), and how many documents contain it."""
 
     keys: Ints
     documents: Ints
@@ -63,8 +61,7 @@ class Filter:
         return bool(self.tags or self.years or self.accepted)
 
     def passes(self, years: npt.NDArray[Any], accepted: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Return which posts, by their attributes, have an allowed year and acceptance; tags belong to threads and are
-        checked there."""
+        """Return which posts have an allowed year and acceptance; tags are checked by thread."""
         passed = np.ones(len(years), np.bool_)
         if self.years is not None:
             passed &= (years >= self.years[0]) & (years <= self.years[1])
@@ -98,8 +95,7 @@ class TextQuery:
 
 @dataclass(frozen=True, slots=True)
 class VectorQuery:
-    """Search the threads whose questions (or titles, or answers: `field`) have vectors by the store's model that are
-    nearest to one."""
+    """Search the threads whose titles, questions or answers (`field`) have the nearest vectors to one."""
 
     field: str
     vector: Values
@@ -142,8 +138,7 @@ class TermRows(NamedTuple):
 
 
 class TermLookup(Protocol):
-    """What a store knows of the terms in records, by their keys. No call: it comes with the records, or from a table
-    that is read once."""
+    """What a store knows of the terms in records, by their keys. It comes with the records: no call."""
 
     def documents(self, family: str, keys: Ints) -> Ints:
         """Return how many threads contain each term."""
@@ -152,8 +147,7 @@ class TermLookup(Protocol):
         """Return the terms themselves; of families other than words they may be empty."""
 
     def formulas(self, keys: Ints) -> Ints:
-        """Return the numbers of formulas by the keys with which posts name them, UNKNOWN for formulas that a search
-        does not return."""
+        """Return the numbers of formulas by their keys in posts, UNKNOWN for formulas that a search does not return."""
 
 
 class Threads(NamedTuple):
@@ -172,8 +166,7 @@ class Threads(NamedTuple):
     lookup: TermLookup
 
     def without(self, thread: int, fields: Collection[int], families: Collection[str]) -> Threads:
-        """Return the same batch without some fields, by number, of the question of a thread, by its position, in some
-        families."""
+        """Return the same batch without some fields of the question of a thread (by position), in some families."""
         post = int(self.starts[thread])
         changed = {family: self.terms[family].without(post, fields) for family in families if family in self.terms}
         return self._replace(terms={**self.terms, **changed})
@@ -190,8 +183,7 @@ class ExpressionParts(Protocol):
     """Which of the requested sub-expressions the expressions of posts have. No call: it comes with the posts."""
 
     def of(self, expression: int) -> Sequence[int]:
-        """Return the positions, in the request, of the terms of sub-expressions that an expression of these posts has;
-        others may have none."""
+        """Return the positions, in the request, of the sub-expressions that an expression of these posts has."""
 
 
 class StoredPost(NamedTuple):
@@ -210,16 +202,14 @@ class StoredPosts(NamedTuple):
 
 
 class Positions(NamedTuple):
-    """Where posts are: the number of the thread of each (UNKNOWN if there is no such post), and the position in it (0:
-    the question)."""
+    """Where posts are: the number of the thread (UNKNOWN: no such post), and the position in it (0: the question)."""
 
     threads: Ints
     positions: Ints
 
 
 class SymbolSequences(NamedTuple):
-    """The symbols of a batch of formulas in reading order: formula i has those from `starts[i]` to `ends[i]` of
-    `labels` and `edges`."""
+    """The symbols of formulas in reading order: formula i has those from `starts[i]` to `ends[i]`."""
 
     starts: Ints
     ends: Ints
@@ -253,8 +243,7 @@ class FormulaRecords(Protocol):
 
 
 class Formulas(NamedTuple):
-    """A batch of distinct formulas in the order requested: layout trees and operator trees as symbol sequences, and
-    paths."""
+    """A batch of distinct formulas in the order requested: both trees as symbol sequences, and paths."""
 
     numbers: Ints
     visual_ids: Ints

@@ -1,5 +1,4 @@
-"""What a server keeps besides the store: change log, tokens, caches of systems, exported models. Beside a folder, else
-in a state folder."""
+"""What a server keeps besides the store, beside a folder or in a state folder: log, tokens, caches, exported models."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ SYSTEMS = "systems"
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """The places of what is kept for the store at an address: INDEX.log and so on beside a folder, or DIR/log in a
-    folder of its own."""
+    """The places of what is kept for a store: INDEX.log and so on beside a folder, or DIR/log in a state folder."""
 
     address: str | Path
     folder: Path | None = None
@@ -49,8 +47,7 @@ class State:
 
     @property
     def merge_request(self) -> Path:
-        """The file that requests a merge of all segments. It stays until the merge is done, whatever happens
-        meanwhile."""
+        """The file that requests a merge of all segments, until the merge is done."""
         return self._file("merge")
 
     @property
@@ -65,8 +62,7 @@ class State:
 
     @property
     def systems(self) -> Path | None:
-        """The folder of what named systems prepare; None if there is no place for it, which most systems do not
-        need."""
+        """The folder of what named systems prepare; None if there is no place for it."""
         if self.folder is None and not is_folder(self.address):
             return None
         return (self.folder or Path(self.address)) / SYSTEMS

@@ -77,8 +77,7 @@ Say = Callable[[str], None]
 
 
 class FolderWatcher:
-    """Keeps an index current with a folder of documents. `say` receives one line for each batch and for each
-    problem."""
+    """Keeps an index current with a folder of documents. `say` receives a line for each batch and each problem."""
 
     def __init__(self, folder: str | Path, index: str | Path, say: Say, *, debounce: float = 1.0) -> None:
         self.folder = Path(folder)

@@ -20,8 +20,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class TermCounts(NamedTuple):
-    """Statistics of one term in a view: documents that contain it, its occurrences in them, and its weight in the
-    query."""
+    """Statistics of one term in a view: documents with it, its occurrences in them, its weight in the query."""
 
     documents: int
     occurrences: float
@@ -69,8 +68,7 @@ def saturate(count: Any, length_factor: Any, k1: Any) -> Any:
 
 @compiled
 def saturation(count: Any, length: Any, mean_length: Any, k1: Any, b: Any) -> Any:
-    """BM25 of a count in a document of some length, without idf: (k1 + 1) tf / (tf + k1 (1 - b + b length / mean
-    length))."""
+    """BM25 of a count in a document without idf: (k1 + 1) tf / (tf + k1 (1 - b + b length / mean length))."""
     return saturate(count, length_factor(length, mean_length, k1, b), k1)
 
 
@@ -150,8 +148,7 @@ class BM25:
 
 @dataclass(frozen=True, slots=True)
 class BM25Plus:
-    """BM25+ (Lv and Zhai, 2011): each occurring term adds at least `delta` x idf, however long the document; idf =
-    ln((N + 1) / df)."""
+    """BM25+ (Lv and Zhai, 2011): an occurring term adds at least `delta` x idf; idf = ln((N + 1) / df)."""
 
     k1: float = 1.2
     b: float = 0.75

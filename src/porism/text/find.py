@@ -164,8 +164,7 @@ def _is_displayed(formula: DelimitedFormula) -> bool:
 
 
 class _FieldReader:
-    """Reads a field from left to right. It remembers positions that it has looked up, so that time grows linearly with
-    the text."""
+    """Reads a field from left to right; what it has looked up is kept, so time grows linearly."""
 
     def __init__(self, text: str, syntax: Syntax, scope: Scope, code: Ranges) -> None:
         self.text = text

@@ -1,5 +1,4 @@
-"""LaTeX of a text outside of its formulas: definitions of macros, which are expanded in the formulas, and accented
-letters."""
+"""LaTeX outside of formulas: definitions of macros, expanded in the formulas, and accented letters."""
 
 from __future__ import annotations
 
@@ -15,8 +14,7 @@ HINTS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\Decla
 
 
 def expand(latex: str, macros: Macros, budget: Budget) -> str:
-    """Expand these macros in a formula; one that the budget of its text does not allow stays as it is typed, and is
-    counted there."""
+    """Expand these macros in a formula; one beyond the budget of its text stays as typed, and is counted."""
     if not macros or "\\" not in latex:
         return latex
     source = EditableLatex(latex)
@@ -33,8 +31,7 @@ def defined_macros(texts: Iterable[Text]) -> Macros:
 
 
 def self_contained(latex: Sequence[str], budget: Budget) -> tuple[str, ...]:
-    """Expand in each formula of a field the macros that other formulas of it define; a formula that defines macros
-    stays as it is."""
+    """Expand in each formula the macros that others define; a formula that defines macros stays."""
     defining = [formula for formula in latex if any(hint in formula for hint in HINTS) and DEFINES.search(formula)]
     if not defining:
         return tuple(latex)

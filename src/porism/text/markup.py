@@ -1,5 +1,4 @@
-"""HTML markup in text: elements found by their tags, in time that grows linearly with the text, and entities decoded
-exactly once."""
+"""HTML markup in text, read in linear time: elements by their tags, entities decoded exactly once."""
 
 from __future__ import annotations
 
@@ -72,8 +71,7 @@ def replace_elements(
 
 
 def without_open_tags(text: str) -> str:
-    """Return a text of the same length in which a `<` that no `>` follows is a blank: searching for tags then takes
-    linear time."""
+    """Return a text of equal length in which a `<` without `>` is a blank, for searches in linear time."""
     last = text.rfind(">") + 1
     return text[:last] + text[last:].replace("<", " ") if "<" in text[last:] else text
 
@@ -110,8 +108,7 @@ def _attributes_from(place: int, text: str, known: dict[int, int]) -> int:
 
 
 def limit_depth(text: str) -> str:
-    """Leave out the tags of elements that are nested too deeply: parsers of HTML take time that grows with the square
-    of the depth."""
+    """Leave out the tags of deeply nested elements, on which parsers take quadratic time."""
     if text.count("<") <= _FEW_TAGS or text.count("<") <= (most := limit("tag_depth")):
         return text
     depth = 0
@@ -148,16 +145,14 @@ HINT = re.compile(r"(?<![A-Za-z&])(?:amp|lt|gt|quot|nbsp);|#39;")
 
 
 def unescape(text: str) -> str:
-    """Decode the entities of HTML as a browser does. The function of the library raises an error for a number of more
-    than 4,300 digits."""
+    """Decode entities as a browser does, also numbers of more digits than the library takes."""
     if len(text) > _LONG and "&#" in text:
         text = _NUMBER.sub(lambda found: f"&#{found[2] or ''}{found[1] or found[3] or '0'}", text)
     return html.unescape(text)
 
 
 def decode_entities(text: str) -> str:
-    """Decode each entity that ends in a semicolon, once: `&amp;lt;` becomes `&lt;`, and LaTeX such as `a&notin b` stays
-    as it is."""
+    """Decode each entity that ends in a semicolon, once: LaTeX such as `a&notin b` stays as it is."""
     return ENTITY.sub(lambda match: html.unescape(match[0]), text) if "&" in text else text
 
 

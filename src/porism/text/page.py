@@ -1,5 +1,4 @@
-"""The HTML renderer of pages: segments become safe HTML. Thread pages, judging pages, exported pages and notebooks use
-it."""
+"""The renderer of pages, judging pages, exports and notebooks: segments become safe HTML."""
 
 from __future__ import annotations
 

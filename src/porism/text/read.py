@@ -87,8 +87,7 @@ def read_official(text: str) -> Text:
 
 
 def read_plain(text: str) -> Text:
-    """Return plain text with LaTeX between dollar signs, for example an answer that a system wrote; line ends become
-    `<br>`."""
+    """Return plain text with LaTeX between dollar signs, such as a system's answer; line ends become `<br>`."""
     found = find_formulas(without_placeholders(text), "text")
     formulas = [Segment("formula", latex, display=at in found.displayed) for at, latex in enumerate(found.latex)]
     written = html.escape(found.text.replace("\\$", "$"), quote=False).replace("\n", "<br>")

@@ -1,5 +1,4 @@
-"""The renderers of text with formulas: plain text, the terminal, and the official HTML form. `porism.text.page` renders
-HTML pages."""
+"""The renderers of text with formulas as plain text, for the terminal, and as the official HTML."""
 
 from __future__ import annotations
 
@@ -83,8 +82,7 @@ def _official(mark: str, content: str) -> str:
 
 
 def comment_source(text: Text) -> str:
-    """Return a comment as its author typed it, with the site's marks for code, emphasis and links; formulas are
-    official spans."""
+    """Return a comment as typed, with the site's marks for code, emphasis and links; formulas as spans."""
     out: list[str] = []
     address = ""
     for segment in text.segments:

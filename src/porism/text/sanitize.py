@@ -65,8 +65,7 @@ def fill(text: str, replacement: Callable[[int], str]) -> str:
 
 
 class Segmented(NamedTuple):
-    """Clean HTML as segments, the number of the formula at each position, and how many formulas use macros that would
-    write too much."""
+    """Clean HTML as segments, the formula's number at each position, and formulas with too large macros."""
 
     text: Text
     numbers: list[int]

@@ -72,8 +72,7 @@ def _ordered(root: HashedNode, hashes: dict[int, bytes], names: dict[str, str]) 
 
 
 def _sorted(node: HashedNode, hashes: dict[int, bytes]) -> Sequence[HashedNode]:
-    """Return the operands of a node, those of commutative operators sorted without regard to names: by label, then by
-    hash."""
+    """Return the operands of a node; commutative ones sorted without regard to names."""
     operands = node.operands
     if len(operands) < 2 or not label_of(node.label).commutative:
         return operands
@@ -134,8 +133,7 @@ def _first_shared(root: HashedNode, hashes: dict[int, bytes], colours: dict[str,
 
 
 class _Coloured(NamedTuple):
-    """Hashes in which a variable counts by its colour: of every node (by its id), and of the surroundings of each
-    variable."""
+    """Hashes in which a variable counts by its colour: of nodes by id, and of variables' surroundings."""
 
     hashes: dict[int, bytes]
     positions: dict[str, list[bytes]]
@@ -198,8 +196,7 @@ _MAX_KNOWN = 40_000
 
 
 def subexpressions(tree: Node) -> list[SubExpression]:
-    """Return every sub-expression of an operator tree, breadth first. Formulas share the normal forms, which have no
-    places."""
+    """Return every sub-expression, breadth first. Formulas share the normal forms, without places."""
     order = [tree]
     for node in order:
         if node.children:

@@ -172,8 +172,7 @@ def index_bytes(index: int) -> bytes:
 
 
 def _variables(label: Label, operands: Sequence[HashedNode]) -> dict[str, bytes]:
-    """Return for each variable the hash of its positions: the positions inside each operand, and where that operand
-    is."""
+    """Return the hash of each variable's positions: inside each operand, and where that operand is."""
     own = label.hash
     positions: dict[str, list[bytes]] = {}
     at = 0

@@ -23,8 +23,7 @@ def _openers() -> list[str]:
 
 
 def _closing(command: str) -> str:
-    """Return the command that closes a bracket: `\\rangle` of `\\langle`, `\\rrbracket` of `\\llbracket`, `\\urcorner`
-    of `\\ulcorner`."""
+    """Return the command that closes a bracket: `\\rrbracket` of `\\llbracket`, `\\urcorner` of `\\ulcorner`."""
     if "corner" in command:
         return command[:2] + "r" + command[3:]
     letters = len(command[1:]) - len(command[1:].lstrip("l"))
@@ -60,8 +59,7 @@ _BARE = re.compile(r"^\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
 
 
 def protect_brackets(latex: str) -> str:
-    """Return the text with its unclosed opening brackets protected when there are many; nearly all texts stay as they
-    are."""
+    """Return the text with its unclosed brackets protected if there are many, as in few texts."""
     if _has_few(latex, MAX_UNCLOSED):
         return latex
     unclosed = _unclosed(latex)
@@ -73,8 +71,7 @@ def protect_brackets(latex: str) -> str:
 
 
 def has_few_brackets(latex: str) -> bool:
-    """Return whether there are so few opening brackets that the converter takes time in proportion to the length,
-    wherever they close."""
+    """Return whether opening brackets are so few that the converter takes linear time."""
     return _has_few(latex, MAX_BRACKETS)
 
 

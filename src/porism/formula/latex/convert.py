@@ -79,8 +79,7 @@ def command_mathml(latex: str) -> str:
 
 
 def _math_core(latex: str, lenient: bool = False) -> str:
-    """Convert with math-core: here if that takes little time for sure, else in a process that can be killed. Raise what
-    it raises."""
+    """Convert with math-core: here if surely quick, else in a process that can be killed. Raise its errors."""
     latex = protect_brackets(latex)
     if len(latex) <= LONG and has_few_brackets(latex):
         mathml: str = math_core(lenient)(latex, displaystyle=False)

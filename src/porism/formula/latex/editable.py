@@ -18,8 +18,7 @@ class Edit(NamedTuple):
 
 
 class EditableLatex:
-    """The text after the repairs so far, their names, and the problems found, which have positions in the user's
-    text."""
+    """The text after the repairs so far, their names, and problems at positions in the user's text."""
 
     __slots__ = ("length", "positions", "problems", "repairs", "text")
 
@@ -35,8 +34,7 @@ class EditableLatex:
         self.apply((Edit(start, end, new),))
 
     def apply(self, edits: Iterable[Edit]) -> None:
-        """Make edits, whose positions are those before the first of them: in order, none inside another. Takes one
-        pass."""
+        """Make edits in one pass; positions are those before the first: in order, none inside another."""
         parts: list[str] = []
         positions: list[int] = []
         last = 0

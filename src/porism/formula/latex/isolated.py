@@ -19,8 +19,7 @@ MEMORY_BYTES = 2**30
 
 
 class Task(NamedTuple):
-    """A formula to convert, and the converter: `math-core` (with unknown commands as names if `lenient`) or
-    `latex2mathml`."""
+    """A formula to convert by `math-core` (`lenient`: unknown commands as names) or `latex2mathml`."""
 
     converter: str
     latex: str

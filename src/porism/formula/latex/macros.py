@@ -120,8 +120,7 @@ def _expand(source: EditableLatex, known: Macros, budget: Budget) -> bool:
 
 
 class _Expansion:
-    """A formula whose macros are expanded from the left: what is done, and the rest, which is what a macro wrote and
-    what follows it."""
+    """A formula whose macros are expanded from the left: what is done, and the rest."""
 
     def __init__(self, source: EditableLatex) -> None:
         self.rest = source.text

@@ -1,5 +1,4 @@
-"""Repair user LaTeX so that the converter accepts it. Each repair has a name; the patterns are in `repairs.tsv` and the
-other tables."""
+"""Repair user LaTeX for the converter. Each repair has a name; tables such as `repairs.tsv` list them."""
 
 from __future__ import annotations
 
@@ -62,8 +61,7 @@ def pattern_repairs() -> list[PatternRepair]:
 
 
 def _guarded(pattern: str) -> str:
-    """Return a pattern for a command that does not match the second half of a line break: `\\\\b` is a break and the
-    letter b."""
+    """Return a pattern for a command, not for the second half of `\\\\b`, a line break and a letter."""
     return rf"(?<!(?<!\\)\\){pattern}" if pattern.startswith(r"\\") else pattern
 
 
@@ -99,8 +97,7 @@ def _has_renamed_environment(latex: str) -> bool:
 
 
 def prepare(source: EditableLatex, macros: Macros | None = None, wildcards: bool = False) -> None:
-    """Apply the repairs that are right for every text: entities, dollar signs, macros, numbered environments,
-    wildcards."""
+    """Apply the repairs that are right for all: entities, dollars, macros, environments, wildcards."""
     source.sub(_CONTROL, " ", "control characters")
     if "&" in source.text:
         for _ in range(2):

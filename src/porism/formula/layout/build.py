@@ -102,8 +102,7 @@ def layout_tree(mathml: str) -> Node:
 
 
 class _Piece:
-    """A tag and the text after it, up to the next tag: its kind, the name and the attributes of the element, and the
-    labels of a token."""
+    """A tag and the text up to the next tag: kind, name and attributes of the element, labels of a token."""
 
     __slots__ = ("attributes", "ends_token", "has_arguments", "kind", "labels", "name")
 

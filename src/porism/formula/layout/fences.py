@@ -33,8 +33,7 @@ _TRIPLES = {".": "V!…", "⋅": "V!⋯"}
 
 
 def join_neighbours(row: list[Node]) -> list[Node]:
-    """Join dots to an ellipsis, primes, `:=`, a point with its decimals; turn scripts on an empty base into
-    pre-scripts."""
+    """Join dots, primes, `:=`, a point with decimals; turn scripts on an empty base into pre-scripts."""
     out: list[Node] = []
     for node in _join_primes(row):
         label = node.label
@@ -71,8 +70,7 @@ def join_neighbours(row: list[Node]) -> list[Node]:
 
 
 def _entity(out: list[Node], last: Node) -> bool:
-    """Join an HTML entity that was escaped once too often and set symbol by symbol (`&`, `l`, `t`, `;`) to its
-    character."""
+    """Join an entity that was escaped twice and set symbol by symbol (`&`, `l`, `t`, `;`)."""
     for at in range(len(out) - 1, max(len(out) - 8, -1), -1):
         if out[at].label == "&":
             break
@@ -229,8 +227,7 @@ def _expects_operand(node: Node) -> bool:
 
 
 def _pairs_up(row: list[Node], at: int) -> bool:
-    """Check that the bars from here to the end of the bracket come in pairs (`2|x|`), so that a bar after a value
-    opens."""
+    """Check that the bars up to the end of the bracket come in pairs, so that one after a value opens."""
     label, count, depth = row[at].label, 0, 0
     for node in row[at:]:
         if node.label in OPENING:

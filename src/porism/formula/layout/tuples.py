@@ -114,8 +114,7 @@ _labels: dict[str, str] = {}
 
 
 def written(label: str) -> str:
-    """Return a label as tokens write it: lower case, without blanks and marks of the notation; fractions are `f!`,
-    roots `r!`."""
+    """Return a label as tokens write it: lower case, no blanks or marks; fractions `f!`, roots `r!`."""
     found = _labels.get(label)
     if found is None:
         if len(_labels) > 50_000:

@@ -206,8 +206,7 @@ class Backtracking:
     def unordered(
         self, patterns: list[HashedNode], targets: list[HashedNode], state: MatchState, label: str, partly: bool
     ) -> Iterator[MatchState]:
-        """Match operands in any order: the largest first, wildcards last. `partly` allows operands of the target to be
-        left over."""
+        """Match operands in any order: the largest first, wildcards last; `partly`: some may be left over."""
         self.step(len(patterns) + len(targets))
         if len(patterns) > len(targets) or (
             len(patterns) < len(targets) and not partly and not self.has_wildcard(patterns)

@@ -32,8 +32,7 @@ class MatchResult:
 
 
 class PreparedTree:
-    """An operator tree prepared for many comparisons: its hashed nodes as written and in normal form, each made on
-    first use."""
+    """An operator tree for many comparisons: its hashed nodes in two forms, each made on first use."""
 
     __slots__ = ("_labels", "_nodes", "_required", "_tree")
 
@@ -81,8 +80,7 @@ def _labels(root: Node | HashedNode) -> frozenset[str]:
 
 
 def match(pattern: Node, target: Node, level: Level = "renamed", whole: bool = False) -> Match | None:
-    """Return the strictest match of a pattern in a formula (both operator trees), no looser than `level`; None when
-    there is none."""
+    """Return the strictest match of a pattern in a formula, no looser than `level`; None without one."""
     return find(pattern, target, level, whole).match
 
 

@@ -74,8 +74,7 @@ def _entity(found: re.Match[str]) -> str:
 
 
 def _recover(text: str) -> Element:
-    """Read ill-formed MathML. Official files contain raw `<` and `&`: escape what opens no tag, then let lxml recover
-    the rest."""
+    """Read ill-formed MathML: escape raw `<` and `&` that open nothing, then let lxml recover the rest."""
     from lxml import etree
 
     text = re.sub(r"<\?xml[^<>]*\?>", "", text).strip()
@@ -147,8 +146,7 @@ def _clean_pattern() -> re.Pattern[str]:
 
 
 def clean_converted(text: str) -> str:
-    """Return the well-formed MathML of a converter as clean MathML Core. It is mostly clean already, and then not
-    parsed again."""
+    """Return a converter's well-formed MathML as clean MathML Core; most is clean already."""
     written = _ENTITY.sub(_entity, text) if "&" in text else text
     if "/>" in written:
         written = _EMPTY.sub(r"<\1\2></\1>", written)
@@ -156,8 +154,7 @@ def clean_converted(text: str) -> str:
 
 
 def clean(root: Element) -> str:
-    """Write an element as clean MathML Core: known elements and harmless attributes only, one element for each one
-    read."""
+    """Write an element as clean MathML Core: one for each one read, with harmless attributes only."""
     out: list[str] = []
     stack: list[Element | str] = [root]
     while stack:

@@ -1,5 +1,4 @@
-"""Read Content MathML, of LaTeXML or others, as operator trees: bounds, bodies, powers of functions, chains of
-relations."""
+"""Read Content MathML as operator trees: bounds, bodies, powers of functions, chains of relations."""
 
 from __future__ import annotations
 
@@ -189,8 +188,7 @@ def _differentials(body: Node) -> tuple[Node, list[Node]]:
 
 
 def chained(relations: list[Node]) -> Node | None:
-    """Return relations that form a chain (each but the first shares its left side) as one node; None when they do
-    not."""
+    """Return relations in a chain (each shares its left side with the one before) as a node, else None."""
     if len(relations) < 2 or not all(relation.label in _RELATIONS for relation in relations):
         return None
     before = relations[0]
@@ -218,8 +216,7 @@ MAX_DEPTH = 150
 
 
 def from_content(text: str) -> Node:
-    """Return the operator tree of a Content MathML document, also of one in an annotation or ill-formed. Raise TooLarge
-    for too many symbols."""
+    """Return the operator tree of a Content MathML document or annotation. Raise TooLarge if it is."""
     root = etree.fromstring(xml_source(text).encode(), _PARSER)
     if root is None:
         return Node("W!")

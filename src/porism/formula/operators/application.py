@@ -78,8 +78,7 @@ def decide(head: Node, arguments: list[list[Node]], fences: str) -> Decision:
 
 
 def _is_simple(inside: list[Node]) -> bool:
-    """Check for one symbol, one application (`λ(L(B))`), a wildcard, or a bar between arguments: nobody brackets these
-    as factors."""
+    """Check for one symbol, one application, a wildcard, or a bar between arguments: no factors."""
     first = inside[0].label
     if len(inside) == 1:
         return first[:2] in ("V!", "N!") or first[0] == "?"

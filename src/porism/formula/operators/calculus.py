@@ -18,8 +18,7 @@ _NESTED = 8
 
 
 def differential(tokens: list[Node], at: int) -> int:
-    """Return the number of tokens of the differential that begins here (`d x`, `d μ (x)`, `dx` as one name); 0 when
-    none does."""
+    """Return the number of tokens of a differential here (`d x`, `d μ (x)`, `dx`); 0 when none begins."""
     token = tokens[at]
     label = token.label
     if label in _D:
@@ -97,8 +96,7 @@ def integral(parser: Parser, label: str, body: list[Node], differentials: list[N
 
 
 def fraction_with_differential(tokens: list[Node], start: int) -> int:
-    """Return the position of a fraction `dx / ...` that closes the integral whose sign is before `start`; -1 when there
-    is none."""
+    """Return the position of the `dx / ...` that closes the integral before `start`; -1 without one."""
     for at in range(start, len(tokens)):
         token = tokens[at]
         if token.label == "O!divide":

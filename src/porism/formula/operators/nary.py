@@ -58,8 +58,7 @@ def _places(operators: list[InfixOperator]) -> tuple[int, ...]:
 
 
 def _relation(operators: list[InfixOperator], operands: list[Node], same: bool) -> Node:
-    """Return the node of relations: `a<b<c` is one node with three operands, `a<b≤c` a chain with each relation between
-    its operands."""
+    """Return the node of relations: `a<b<c` has three operands, `a<b≤c` is a chain with each relation."""
     if same and not any(operator.scripts for operator in operators):
         return Node(operators[0].label, operands, "", _places(operators))
     children = [operands[0]]

@@ -1,5 +1,4 @@
-"""Parse operands: letters, numbers, groups, fractions, texts. Each function pushes an operand and returns the next
-position."""
+"""Parse operands: letters, numbers, groups, texts. Functions push one and return the next position."""
 
 from __future__ import annotations
 
@@ -127,8 +126,7 @@ def _application(parser: Parser, stack: Stack, token: Node, following: Node, arg
 
 
 def modulo_tokens(token: Node) -> int:
-    """Return the number of tokens of a `mod` at the beginning of a bracket: one, three when typed as letters, 0 without
-    it."""
+    """Return the tokens of a `mod` that begins a bracket: one, three if typed as letters, or 0."""
     inside = token.child("w") if token.label[:4] == "M!()" else None
     if inside is None:
         return 0
@@ -223,8 +221,7 @@ def begins_operand(token: Node) -> bool:
 
 
 def text(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
-    """Parse words: a connective joins formulas, a name before a bracket is a function, any other single word is a
-    factor or unit."""
+    """Parse words: connectives join formulas, a name before a bracket is a function, else a factor or unit."""
     token = tokens[at]
     words = token.label[2:].strip(" ,.;:").lower()
     joined = WORDS.get(words)

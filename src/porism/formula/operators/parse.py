@@ -141,8 +141,7 @@ def _continues_number(last: Node, label: str, before: Node) -> bool:
 
 
 def spelled(tokens: list[Node], at: int) -> Node | None:
-    """Return the name of a function typed letter by letter (`sin` without a backslash) as one token; None when there is
-    none here."""
+    """Return a function's name typed letter by letter (`sin`) as one token; None without one."""
     for letters, name in SPELLED[tokens[at].label][tokens[at + 1].label]:
         end = at + 1 + len(letters)
         if end <= len(tokens) and [token.label for token in tokens[at + 1 : end]] == letters:

@@ -27,8 +27,7 @@ def with_bounds(parser: Parser, label: str, token: Node, parts: list[Node]) -> N
 
 
 def with_indices(parser: Parser, label: str, token: Node, operands: list[Node]) -> Node:
-    """Return an operator with scripts, such as `∂_x f`: the label gets a mark for each script, and the scripts come
-    last."""
+    """Return an operator with scripts, such as `∂_x f`: marks in the label, and the scripts come last."""
     under = token.child("u") or token.child("b")
     over = token.child("o") or token.child("a")
     children = list(operands)
@@ -42,8 +41,7 @@ def with_indices(parser: Parser, label: str, token: Node, operands: list[Node]) 
 
 
 def function_node(parser: Parser, label: str, token: Node, arguments: list[Node]) -> Node:
-    """Return a named function: `sin²x` is the square of `sin x`, `sin⁻¹x` the inverse function, `log_2 n` has its base
-    last."""
+    """Return a named function: `sin²x` squares `sin x`, `sin⁻¹x` is the inverse, `log_2 n` has its base last."""
     under = token.child("b") or token.child("u")
     if under is not None:
         arguments = [*arguments, parser.chain(under)]

@@ -38,8 +38,7 @@ class Stack:
         self.logic = 0
 
     def value(self, node: Node, simple: bool = False) -> None:
-        """Push an operand. After another operand it multiplies; within the argument of a function only simple ones do
-        (`sin 2πx`)."""
+        """Push an operand. After an operand it multiplies; in a function's argument simple ones only."""
         if self.has_operand:
             self.juxtapose(simple)
         self.operands.append(node)
@@ -56,8 +55,7 @@ class Stack:
             self.between(MUL, PREC_IMPLICIT, IMPLICIT)
 
     def between(self, form: int, prec: int, operator: InfixOperator) -> None:
-        """Push an operator between operands: close what binds tighter, join a run of the same kind, or open a new
-        one."""
+        """Push an operator: close what binds tighter, join a run of the same kind, or open a new one."""
         operands, operators = self.operands, self.operators
         if not self.has_operand:
             operands.append(Node("W!"))

@@ -1,5 +1,4 @@
-"""Parse the symbols of the operator table, one function for each form. Each updates the stack and returns the next
-position."""
+"""Parse the symbols of the operator table, by form. Each updates the stack and returns the next position."""
 
 from __future__ import annotations
 

@@ -1,2 +1,1 @@
-"""A store in a folder: mapped files of terms, documents and formulas, beside the collection that they were built
-from."""
+"""A store in a folder: mapped files of terms, documents and formulas, beside their collection."""

@@ -1,5 +1,4 @@
-"""Learn concepts: find names and formulas that occur in the same posts far more often than by chance, from their
-occurrences in posts."""
+"""Learn concepts: names and formulas that occur in the same posts far more often than by chance."""
 
 from __future__ import annotations
 
@@ -54,8 +53,7 @@ class ConceptBlock(NamedTuple):
 
 
 class ConceptCollector:
-    """Collect names and formulas of the posts of threads. The names in a question's title and tags count for its
-    answers too."""
+    """Collect names and formulas of posts. Names in a question's title and tags count for its answers, too."""
 
     def __init__(self) -> None:
         self._posts = 0
@@ -185,8 +183,7 @@ class _Association(NamedTuple):
 
 
 class _SelectedKeys:
-    """The keys that occur in enough posts, but not in too many, with their numbers of posts. The position of a key is
-    its id."""
+    """The keys in enough posts, but not too many, with their numbers of posts; their positions are ids."""
 
     def __init__(self, occurrences: KeyOccurrencesReader, max_posts: int) -> None:
         counter = KeyCounter("<u8")
@@ -213,8 +210,7 @@ class _Side(NamedTuple):
 
 
 def learn(directory: Path, posts: int) -> list[Concept]:
-    """Return the concepts of a collection with this number of posts, sorted by name, from the occurrences in a
-    directory."""
+    """Return the concepts of a collection with so many posts, sorted by name, from the occurrences in a directory."""
     max_posts = max(MIN_POSTS + 1, int(posts * MAX_SHARE))
     names, forms = (_read_side(directory / side, max_posts) for side in ("names", "forms"))
     found = list(_associations(names, forms, posts))
@@ -264,8 +260,7 @@ def _frequent_pairs(names: _Side, forms: _Side) -> Iterator[CountedKeys]:
 
 
 def _co_occurrences(names: _Side, forms: _Side, low: int, high: int) -> Iterator[Keys]:
-    """Yield a pair for each post and each name (with an id from `low` up to `high`) and form in it, a batch of posts at
-    a time."""
+    """Yield a pair for each post and each name (ids from `low` up to `high`) and form in it, post by post."""
     name_posts, form_posts = names.occurrences.posts, forms.occurrences.posts
     start = 0
     while start < len(name_posts):

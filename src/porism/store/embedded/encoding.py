@@ -1,5 +1,4 @@
-"""Add vectors of posts to an index: every segment that lacks them is encoded, as one commit. An interrupted run
-continues."""
+"""Add vectors of posts to an index: segments without them are encoded in one commit, which continues if killed."""
 
 from __future__ import annotations
 
@@ -176,8 +175,7 @@ class AddedVectors(NamedTuple):
 
 
 def add_vectors(index: str | Path, encoder: IndexEncoder, progress: Progress | None = None) -> AddedVectors:
-    """Encode the posts of an index and commit their vectors. Vectors of another model are replaced; those before stay
-    until the commit."""
+    """Encode the posts of an index in one commit. Vectors of another model stay until then."""
     place = Path(index)
     with only_writer(place):
         manifest = read_manifest(place, SEARCH)

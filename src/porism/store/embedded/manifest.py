@@ -108,8 +108,7 @@ def save_manifest(directory: Path, manifest: Manifest) -> None:
 
 
 def read_manifest(directory: Path, kind: str, *, collection: str | None = None) -> Manifest:
-    """Read the manifest of an index. Refuse an index that is unfinished, truncated, of another version, kind or (if
-    given) collection."""
+    """Read the manifest of an index, unless it is unfinished, truncated, or of another version, kind or collection."""
     manifest = _parse(directory)
     rebuild = REBUILD.format(directory)
     if manifest.format > FORMAT:
@@ -133,8 +132,7 @@ def read_manifest(directory: Path, kind: str, *, collection: str | None = None) 
 
 
 def terms_fingerprint() -> str:
-    """Return the fingerprint of the code, tables and libraries that make terms. An index with another fingerprint has
-    other terms, so a search would silently miss documents."""
+    """Return the fingerprint of what makes terms; with another one, a search would silently miss documents."""
     return fingerprint(SHAPES_TERMS, LIBRARIES)
 
 

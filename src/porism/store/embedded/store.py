@@ -239,8 +239,7 @@ def open_folder(
 
 
 def open_folder_content(path: str | Path, verify: Verify = "quick") -> Content:
-    """Open the content of a collection, or of the collection of an index; of the index itself nothing is read but its
-    manifest."""
+    """Open the content of a collection, or of that of an index, of which nothing is read but its manifest."""
     store = open_folder(path, verify)
     if isinstance(store, CollectionStore) or not (store.path / NAME).is_file():
         return Collection.open(path, verify)

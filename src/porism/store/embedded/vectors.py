@@ -34,8 +34,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def write_vectors(directory: Path, family: str, rows: Path) -> None:
-    """Learn a basis from the rows of a family, which are in the folder `rows`, and write it with the vector of every
-    thread."""
+    """Learn a basis from the rows of a family in the folder `rows`; write it, and the vector of every thread."""
     threads = StoredThreadTerms(directory, family, rows)
     basis = learn_basis(threads)
     by_code = np.argsort(threads.codes)
@@ -111,8 +110,7 @@ class Vectors:
 
 @cache
 def half_floats() -> Matrix:
-    """Return the value of every half-precision number by its bits. Looking them up takes half the time of converting
-    them."""
+    """Return every half-precision number by its bits: looking up takes half the time of converting."""
     return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
 
 
@@ -148,8 +146,7 @@ class ThreadTerms:
 
 
 class StoredThreadTerms(ThreadTerms):
-    """Threads over the MOST_TERMS most frequent terms that neither too few nor too many threads contain. `codes` has
-    them by column."""
+    """Threads over the MOST_TERMS most frequent usable terms; `codes` has them by column."""
 
     def __init__(self, directory: Path, family: str, rows: Path) -> None:
         documents = read_array(directory / f"{family}.documents.npy").astype(np.int64)

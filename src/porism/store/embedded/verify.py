@@ -63,8 +63,7 @@ def collection_of(path: Path) -> Path:
 
 
 def verify_commit(path: Path, progress: Progress | None = None) -> list[Verification]:
-    """Read all files as `verify_place` does. An update may replace files while they are read: then the later state is
-    read, too."""
+    """Read all files as `verify_place` does, again if an update has replaced files meanwhile."""
     while True:
         before = _commit(path)
         found = verify_place(path, progress)
@@ -104,14 +103,12 @@ def _unreadable(path: Path, kind: str, error: DamageError) -> Verification:
 
 
 def _remarks_on(path: Path, files: Mapping[str, FileChecksum]) -> tuple[str, ...]:
-    """Return what is no damage but should be known: unfinished folders of killed processes, files without a
-    checksum."""
+    """Return what is no damage but should be known: folders of killed processes, files without a checksum."""
     return (*leftovers(path), *([] if files else [f"{path} has no checksums: an earlier version made it"]))
 
 
 class DamageFinder:
-    """Explains errors of an opened index: where files turn out to be damaged, that is the error. Files are read at most
-    once."""
+    """Explains errors of an opened index by damage of its files, if there is any. Files are read at most once."""
 
     def __init__(self, path: Path) -> None:
         self._path = path

@@ -62,8 +62,7 @@ def _placed(tokens: Tokens) -> Tokens:
 
 
 def _condition(tokens: Tokens) -> tuple[Tokens, Tokens]:
-    """Find `x -> 0`, also in brackets, also after the operand: a letter, an arrow or `to`, and an operand without
-    blanks."""
+    """Find `x -> 0`, also bracketed or after the operand: a letter, an arrow, an operand without blanks."""
     tokens = [token for token in tokens if token.text not in ("goes", "tends")]
     for at in range(len(tokens) - 2):
         arrow = tokens[at + 1]
@@ -125,8 +124,7 @@ def _is_to(token: Token) -> bool:
 
 
 def _tight_end(tokens: Sequence[Token], start: int) -> int:
-    """Return the end of the tokens from `start` without a blank between them; a bracket that they do not open ends
-    them."""
+    """Return the end of the tokens from `start` without blanks; a bracket that they do not open ends them."""
     depth, at = 0, start
     while at < len(tokens):
         token = tokens[at]

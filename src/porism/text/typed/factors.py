@@ -33,8 +33,7 @@ class Convention(NamedTuple):
 
 
 class LatexPart(NamedTuple):
-    """LaTeX of a part; `inner` is its content if it is a bracket that a fraction or a script replaces; `tight`: no
-    blank before it."""
+    """LaTeX of a part; `inner`: the content of its bracket if replaced; `tight`: no blank before it."""
 
     latex: str
     inner: str = ""
@@ -167,8 +166,7 @@ class FactorParser(ABC):
         return LatexPart(name + "".join(parts))
 
     def _template(self, token: Token) -> LatexPart:
-        """Parse a root, a fence or an accent. The index of a root comes first in `root(3)(x)`, and before an & in
-        Word's `√(3&x)`."""
+        """Parse a root, a fence or an accent. A root's index comes first, and before an & in Word's `√(3&x)`."""
         index = self._group().inner if "@" in token.latex and self._peek().kind == "open" else ""
         argument = self._argument(token.kind == "root")
         if token.kind == "root" and "&" in argument:
@@ -177,8 +175,7 @@ class FactorParser(ABC):
         return LatexPart(token.latex.rstrip().replace("@", index).replace("#", argument))
 
     def _argument(self, is_root: bool) -> str:
-        """Parse the argument of a root, a fence or an accent: the content of a bracket, or one factor (of a root: with
-        its sign)."""
+        """Parse the argument of a root, a fence or an accent: a bracket's content, or one factor."""
         if self._peek().kind == "open":
             return self._group().inner
         sign = self._take().latex if is_root and self._peek().kind == "sum" else ""

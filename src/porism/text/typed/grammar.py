@@ -109,8 +109,7 @@ class TypedParser(FactorParser):
         return "".join(parts)
 
     def _product(self) -> str:
-        """Parse factors, products and fractions. A slash between blanks divides everything before it by everything
-        after it."""
+        """Parse factors, products and fractions. A slash between blanks divides all before it by all after it."""
         factors: list[LatexPart] = []
         while True:
             token = self._peek()
@@ -176,8 +175,7 @@ class TypedParser(FactorParser):
         return sign + (first.inner or first.latex if len(parts) == 1 else "".join(one.latex for one in parts))
 
     def _continues_denominator(self, loose: bool, first_kind: str, count: int) -> bool:
-        """Return whether the next factor belongs to the denominator: all of them behind ` / `, else those without a
-        blank."""
+        """Return whether the next factor is in the denominator: any behind ` / `, else those without a blank."""
         token = self._peek()
         if token.kind in ("differential", "big"):
             return first_kind == "operator" and count == 1

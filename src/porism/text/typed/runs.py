@@ -69,8 +69,7 @@ MAX_LENGTH = 4000  # of the searched text; a longer one is a pasted post, whose 
 
 
 class FormulaRun(NamedTuple):
-    """A formula in a text: its position. `latex` says that it is LaTeX already; `words` that it may be words as
-    well."""
+    """A formula in a text. `latex`: it is LaTeX already; `words`: it may be words as well."""
 
     start: int
     end: int
@@ -206,8 +205,7 @@ def _extend(chunks: Sequence[_Chunk], start: int) -> int:
 
 
 def _starts_another(chunks: Sequence[_Chunk], start: int, at: int) -> bool:
-    """Return whether an operator begins another formula (`a = b lim x`), or is only a word behind this one (`x/y limit
-    (0,0)`)."""
+    """Return whether an operator begins another formula (`a = b lim x`) or is a word (`x/y limit (0,0)`)."""
     if not _is_big(chunks[at].core) or _SIGN.fullmatch(chunks[at - 1].core):
         return False
     if len(chunks[at].core) > 3 and chunks[at].core.isalpha():
@@ -217,8 +215,7 @@ def _starts_another(chunks: Sequence[_Chunk], start: int, at: int) -> bool:
 
 
 def _continues(chunks: Sequence[_Chunk], start: int, at: int) -> bool:
-    """Return whether a comma is inside a bracket of the run, `gcd(a, b)`, or in a list of variables, `x_1, x_2, ...,
-    x_n`."""
+    """Return whether a comma is inside a bracket of the run, or in a list of variables, `x_1, x_2, ..., x_n`."""
     if all(_LISTED.fullmatch(chunk.core) for chunk in chunks[start : at + 1]):
         return True
     joined = "".join(chunk.text for chunk in chunks[start:at])
@@ -295,8 +292,7 @@ def _made(text: str, chunks: Sequence[_Chunk], first: int, end: int) -> FormulaR
 
 
 def _is_formula(source: str, chunks: Sequence[_Chunk]) -> bool:
-    """Return whether weak chunks together are a formula: an operator between operands, a function with its argument, an
-    interval."""
+    """Return whether weak chunks together are a formula: operands and operator, function call, interval."""
     if _ONLY_NUMBERS.fullmatch(source):
         return False
     if _OPERATOR.search(source) or _INTERVAL.search(source):
@@ -315,8 +311,7 @@ def _is_function(core: str) -> bool:
 
 
 def _is_edge(chunks: Sequence[_Chunk], at: int, chunk: _Chunk, *, leading: bool) -> bool:
-    """Return whether a chunk at the end of a run is no part of the formula: an article, a sign, a connecting word, a
-    lone name."""
+    """Return whether the last chunk of a run is no part of it: an article, sign, connecting word, lone name."""
     core = chunk.core
     if not core or (_SIGN.fullmatch(core) and not (leading and core == "-")):
         return True

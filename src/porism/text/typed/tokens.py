@@ -149,8 +149,7 @@ def tokenise(text: str) -> list[Token]:
 
 
 def _in_context(tokens: list[Token], at: int) -> Token:
-    """Return a token as its neighbours make it: `f o g` composes, `5C2` chooses, dots behind a number or a comma are
-    low."""
+    """Return a token as its neighbours make it: `f o g` composes, `5C2` chooses, some dots are low."""
     token = tokens[at]
     before = tokens[at - 1] if at else token
     after = tokens[at + 1] if at + 1 < len(tokens) else token
@@ -164,8 +163,7 @@ def _in_context(tokens: list[Token], at: int) -> Token:
 
 
 def letters(run: str) -> list[Token]:
-    """Return the tokens of a run of letters: a name, a differential, a name with letters at its end (`sinx`), or single
-    letters."""
+    """Return the tokens of a run of letters: a name, a differential, `sinx`, or single letters."""
     if run in names():
         return [_named(run)]
     if run.lower() in _ENGLISH:
@@ -189,8 +187,7 @@ def letters(run: str) -> list[Token]:
 
 
 def is_name(run: str) -> bool:
-    """Return whether a run of letters is more than a product of letters: a name, a differential, or a name with letters
-    at its end."""
+    """Return whether a run of letters is more than a product: a name, a differential, or `sinx`."""
     found = letters(run)
     return len(run) > 1 and not all(token.kind == "letter" and len(token.text) == 1 for token in found)
 

@@ -1,5 +1,4 @@
-"""Build the index of posts: worker processes make blocks of threads, this process appends their rows and attributes,
-then posting lists."""
+"""Build the index of posts: workers make blocks of threads, this process appends them, then inverts the rows."""
 
 from __future__ import annotations
 

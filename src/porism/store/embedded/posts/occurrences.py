@@ -1,5 +1,4 @@
-"""Occurrences of terms in the posts of threads, collected per field and folded into rows of counts. Loops are
-compiled."""
+"""Occurrences of terms in posts, collected per field and folded into rows of counts. Loops are compiled."""
 
 from __future__ import annotations
 
@@ -111,8 +110,7 @@ class Occurrences:
 
 
 class _CodeSource(NamedTuple):
-    """Codes of expressions: the item of each (MISSING: not here), where the codes of an item end, the codes, and the
-    hashes of the codes."""
+    """Codes of expressions: the item of each (or MISSING), where items end, the codes, and the hashes of codes."""
 
     items: Ints
     ends: Ints
@@ -134,8 +132,7 @@ def _extra_source(items: Ints, extra: ExtraFormulas, family: str) -> _CodeSource
 
 @compiled
 def _expand(items: Any, rows: Any, fields: Any, ends: Any, codes: Any) -> Any:
-    """Return row, field and code of each term of each formula. Formulas with a negative item belong to another
-    source."""
+    """Return row, field and code of each term of formulas. Those with a negative item are in another source."""
     size = 0
     for at in range(len(items)):
         item = items[at]
@@ -153,8 +150,7 @@ def _expand(items: Any, rows: Any, fields: Any, ends: Any, codes: Any) -> Any:
 
 
 def _distinct(codes: Codes) -> tuple[Ints, Ints]:
-    """Return the distinct codes in ascending order, and the position of each code among them. Faster than sorting all
-    codes."""
+    """Return the distinct codes in order, and the position of each code among them; faster than sorting."""
     found = local_codes(codes.astype(np.uint64) + np.uint64(1))  # no key is 0
     order = np.argsort(found.hashes)
     ranks = np.empty(len(order), np.int64)

@@ -34,8 +34,7 @@ FILTERS_KEPT = 16
 
 
 class DeletedThreads(NamedTuple):
-    """Threads that are deleted from an index of posts: their rows in ascending order, and how many of them contain each
-    term, by family."""
+    """Deleted threads: their rows in ascending order, and how many contain each term, by family."""
 
     rows: Ints
     terms: Mapping[str, DeletedTerms]

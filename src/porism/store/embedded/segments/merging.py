@@ -62,8 +62,7 @@ def merge_start(sizes: Sequence[int], parts: int) -> int | None:
 
 
 class _Snapshot(NamedTuple):
-    """What a merge starts from: the manifest, the segments that are merged, and the parts of the collection that
-    are."""
+    """What a merge starts from: the manifest, the merged segments, and the merged parts of the collection."""
 
     manifest: Manifest
     start: int
@@ -137,8 +136,7 @@ def _write(index: Path, work: Path, snapshot: _Snapshot, collection: Collection,
 
 
 def _commit(index: Path, work: Path, snapshot: _Snapshot) -> bool:
-    """Put the merged segment in place of those it was made from. Return False if another merge, or other vectors, were
-    faster."""
+    """Put the merged segment in place of the old ones. Return False if another merge, or vectors, were faster."""
     with only_writer(index, wait=math.inf):
         manifest = read_manifest(index, SEARCH)
         entries, count = manifest.segments, len(snapshot.segments)
@@ -167,8 +165,7 @@ def _merged_entry(
     present: Collection,
     generation: int,
 ) -> list[SegmentEntry]:
-    """Return the entry of the merged segment, if it has any threads or formulas. What was deleted since the merge began
-    is deleted from it."""
+    """Return the entry of the merged segment, if there is any, without what was deleted since the merge began."""
     if not snapshot.segments[snapshot.start :]:
         return []
     threads: list[int] = []

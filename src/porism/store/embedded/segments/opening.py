@@ -1,5 +1,4 @@
-"""Open the segments that the manifest of an index names, with their deletions: what is deleted, and exactly what it
-took part in."""
+"""Open the segments of an index with their deletions: what is deleted, and what it took part in."""
 
 from __future__ import annotations
 
@@ -43,8 +42,7 @@ def no_deletions(labels: int) -> Deletions:
 
 
 def delete_threads(posts: EmbeddedPosts, before: DeletedThreads, questions: Ints) -> DeletedThreads:
-    """Return the deletions of a segment after the threads of these questions, as far as it has them, are deleted,
-    too."""
+    """Return the deletions of a segment after the threads of these questions are deleted from it, too."""
     rows = np.setdiff1d(np.flatnonzero(np.isin(posts.question_ids, questions)), before.rows)
     if not len(rows):
         return before

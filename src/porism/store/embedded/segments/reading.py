@@ -31,8 +31,7 @@ class _Part(NamedTuple):
 
 
 class SegmentedPosts:
-    """The posts of several segments. `terms` is their TermIndex; the object itself is their DocumentStore. Safe for
-    concurrent use."""
+    """The posts of several segments; `terms` is their term index. Safe for concurrent use."""
 
     def __init__(self, segments: Sequence[EmbeddedPosts]) -> None:
         self._segments = segments
@@ -57,8 +56,7 @@ class SegmentedPosts:
         return sum(segment.size("answer") for segment in self._segments)
 
     def fetch(self, threads: Ints, families: Names[str], vectors: Names[str] = (), lookup: Any = None) -> Threads:
-        """Return threads in one batch. Their entries are copied, with the codes of the index, where they are not all in
-        the first segment."""
+        """Return threads in one batch; entries are copied unless all are in the first segment."""
         parts = [
             _Part(number, positions, self._segments[number].fetch(rows, families, vectors, lookup))
             for number, positions, rows in self._threads.split(threads)
@@ -167,8 +165,7 @@ Labels = npt.NDArray[np.int32]
 
 
 class _FormulaPart(NamedTuple):
-    """Formulas of one segment within a batch: their positions in the batch, the formulas, and the labels of the index
-    by local label."""
+    """Formulas of one segment in a batch: positions in the batch, formulas, the index's labels by local label."""
 
     positions: Ints
     formulas: Formulas
@@ -220,8 +217,7 @@ class SegmentedFormulas:
         return inverse_frequency(groups, self._path_groups)
 
     def fetch(self, rows: Ints, records: Any = None) -> Formulas:
-        """Return formulas in one batch. Their symbols and paths are copied where they are not all in the first
-        segment."""
+        """Return formulas in one batch; symbols and paths are copied unless all are in the first segment."""
         parts = []
         for number, positions, own in self._rows.split(rows):
             if not number and len(own) == len(rows):
@@ -270,8 +266,7 @@ class SegmentedFormulas:
         return np.where(held[at] == visual_ids, at, UNKNOWN)
 
     def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
-        """Return the codes of the sub-expressions of expressions. An expression is in the last segment that starts at
-        or before its id."""
+        """Return the codes of sub-expressions. An expression is in the last segment that starts at or before its id."""
         found = []
         for expression in expressions:
             number = max(at for at, one in enumerate(self._segments) if one.first_expression <= max(expression, 1))

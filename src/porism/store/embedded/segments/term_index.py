@@ -83,8 +83,7 @@ class FamilyCodes:
         return np.concatenate([self._dictionaries[0].by_id(), *own])
 
     def mapping(self, segment: int) -> npt.NDArray[np.uint32] | None:
-        """Return the codes in the index of all codes of a segment; None for the first segment, where they are the
-        same."""
+        """Return the codes in the index of all codes of a segment; None for the first one, whose codes are the same."""
         return self._later[segment - 1].codes if segment else None
 
     def to_index(self, segment: int, codes: Ints) -> Ints:
@@ -114,8 +113,7 @@ DELETED = -1
 
 
 class SegmentRows(NamedTuple):
-    """Some requested rows that are in one segment: the segment, their positions in the request, and their rows in the
-    segment."""
+    """Requested rows that are in one segment: the segment, positions in the request, rows in the segment."""
 
     segment: int
     positions: Ints

@@ -65,8 +65,7 @@ def write_later_segment(
     links: bool,
     first: EmbeddedPosts,
 ) -> None:
-    """Write the segment of these threads and formulas of a collection. Their vectors are projected on the basis of the
-    first segment."""
+    """Write a segment of threads and formulas, with vectors on the basis of the first segment."""
     folders = SegmentFolders.of(directory)
     build_formula_index(collection, folders.formulas, codes=folders.codes, part=part)
     write_posts(collection, folders, links, Silent(), np.array(sorted(questions), np.int64))
@@ -93,8 +92,7 @@ class IndexWriter(LocalWriter):
     """
 
     def __init__(self, index: str | Path, source: str = "update", *, wait: float = 0.0) -> None:
-        """Open an index to change it. New posts name `source` as their origin. `wait`: seconds to wait for another
-        writer."""
+        """Open an index to change it. New posts name `source` as their origin; `wait`: seconds for another writer."""
         super().__init__(source)
         self.index = Path(index)
         self._wait = wait
@@ -199,8 +197,7 @@ def commit(index: Path, before: Manifest, collection: Collection, entries: Seque
 
 
 def _files(index: Path, before: Manifest, entries: Iterable[SegmentEntry]) -> dict[str, FileChecksum]:
-    """Return all files of segments with their checksums. Those of the parts of the collection are in its own
-    manifest."""
+    """Return all files of segments with checksums. Those of the collection are in its own manifest."""
     files: dict[str, FileChecksum] = {}
     for entry in entries:
         prefix = "" if entry.name == "." else f"{entry.name}/"
@@ -237,8 +234,7 @@ def new_folder(index: Path, manifest: Manifest) -> str:
 
 
 def used_names(index: Path, manifest: Manifest) -> set[str]:
-    """Return the files and folders of `segments` that a manifest uses: segments, deletions and parts of the
-    collection."""
+    """Return the names in `segments` that a manifest uses: segments, deletions, parts of the collection."""
     names = {entry.name for entry in manifest.segments} | {entry.deletions for entry in manifest.segments}
     home = (index / str(manifest.options["collection"])).resolve()
     root = (index / FOLDER).resolve()
@@ -278,8 +274,7 @@ def _is_alive(name: str) -> bool:
 
 
 def sync(folder: Path) -> None:
-    """Wait until a file, or a folder with all its files, is on disk. The file system groups what is written at the same
-    time."""
+    """Wait until a file, or a folder with all its files, is on disk. Simultaneous writes are grouped."""
     with ThreadPoolExecutor(SYNC_THREADS) as threads:
         list(threads.map(_sync_one, (folder, *folder.rglob("*"))))
 

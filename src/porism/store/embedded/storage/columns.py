@@ -37,8 +37,7 @@ class OpenFiles:
 
 
 class ColumnWriter:
-    """Append arrays to named columns, one file each. Columns that exist already are continued. Use it in a `with`
-    statement."""
+    """Append arrays to named columns, one file each, which may exist already. Use it in a `with` statement."""
 
     def __init__(self, directory: Path, types: Mapping[str, str]) -> None:
         directory.mkdir(parents=True, exist_ok=True)
@@ -69,8 +68,7 @@ class ColumnWriter:
 
 
 class ArrayWriter:
-    """Append rows to a `.npy` file, which is complete once it is closed. Nothing stays in memory. Use it in a `with`
-    statement."""
+    """Append rows to a `.npy` file, complete once it is closed; nothing stays in memory. For a `with` statement."""
 
     def __init__(self, path: Path, dtype: str, width: int | None = None) -> None:
         self._path = path
@@ -132,8 +130,7 @@ def map_file(path: Path, dtype: npt.DTypeLike) -> npt.NDArray[Any]:
 
 
 def _is_small(path: Path) -> bool:
-    """Whether a file is read at once. A mapped file keeps a descriptor open, and an index in segments has hundreds of
-    files."""
+    """Whether a file is read at once. Mapped files keep descriptors open, and segments have hundreds of files."""
     return path.stat().st_size <= SMALL_FILE
 
 

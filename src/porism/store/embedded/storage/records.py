@@ -55,16 +55,14 @@ class Records(NamedTuple):
 
 @compiled
 def _kind(code: Any, cell: Any) -> Any:
-    """Return the kind of group that an entry belongs to: field, width of the code, and whether it has a count of its
-    own."""
+    """Return the kind of group of an entry: field, width of the code, and whether it has its own count."""
     wide, counted = code >= NARROW_CODES, (cell & MOST_COUNT) > 1
     return (np.int64(cell >> FIELD_SHIFT) << 2) | (2 if wide else 0) | (1 if counted else 0)
 
 
 @compiled
 def _put_post(codes: Any, cells: Any, sizes: Any, counts_at: Any, codes_at: Any, out: Any, at: int) -> int:
-    """Write the groups of one post; return the position after them. `sizes`, `counts_at` and `codes_at` are by kind,
-    and overwritten."""
+    """Write the groups of one post; return the position after them. The arrays by kind are overwritten."""
     sizes[:] = 0
     for entry in range(len(codes)):
         sizes[_kind(codes[entry], cells[entry])] += 1
@@ -106,8 +104,7 @@ def _put_sections(codes: Any, cells: Any, threads: Any, posts: Any, out: Any, en
 
 
 def _sections(rows: RowBlock, threads: Ints) -> _Sections:
-    """Return the sections of the rows of one family; `threads` says where the posts of each thread start, and where the
-    last ones end."""
+    """Return the sections of one family; `threads` says where the posts of each thread start, and the last end."""
     posts = np.concatenate(([0], np.cumsum(rows.sizes)))
     groups = min(len(rows.codes), KINDS * len(rows.sizes))
     longest = LONGEST_ENTRY * len(rows.codes) + LONGEST_INTEGER * (len(rows.sizes) + groups)
@@ -166,8 +163,7 @@ class RecordsWriter(OpenFiles):
 
 @compiled
 def _find_sections(data: Any, starts: Any, ends: Any, places: Any, entries: Any) -> bool:
-    """Write where the section of each family starts in each record, and its number of entries; return whether the
-    records are intact."""
+    """Write where each family's section starts, and its entries; return whether the records are intact."""
     families = places.shape[1]
     for number in range(len(starts)):
         at = starts[number]
@@ -188,8 +184,7 @@ def _find_sections(data: Any, starts: Any, ends: Any, places: Any, entries: Any)
 
 @compiled
 def _read_codes(data: Any, at: Any, wide: bool, codes: Any) -> None:
-    """Decode codes. Positions are unsigned: numba then has no negative ones to think of, and the loops become
-    instructions over many codes."""
+    """Decode codes. Positions are unsigned, so that numba turns the loops into instructions over many codes."""
     if wide:
         for entry in range(len(codes)):
             place = at + np.uint64(entry) * np.uint64(4)

@@ -160,8 +160,7 @@ class DictionaryWriter:
 
 
 class LocalRows(NamedTuple):
-    """Rows whose codes are positions in `hashes`, the distinct terms of the block; `texts` are the terms where they are
-    shown to people."""
+    """Rows whose codes are positions in `hashes`; `texts` are the terms where they are shown to people."""
 
     rows: RowBlock
     hashes: Hashes
