@@ -165,12 +165,7 @@ def _averaged_topics(grades: Qrels, run: Run, judged_run: Run, average: Average)
     return tuple(topic for topic in grades if topic in within[average])
 
 
-class _TopicValue(NamedTuple):
-    """The value of a measure for a topic."""
-
-    measure: Measure
-    topic: str
-    value: float
+_TopicValue = tuple[Measure, str, float]
 
 
 def _computed(grades: Qrels, run: Run, measures: Sequence[Measure]) -> Iterator[_TopicValue]:
@@ -187,7 +182,7 @@ def _computed(grades: Qrels, run: Run, measures: Sequence[Measure]) -> Iterator[
     except ValueError as error:
         raise PorismError(f"ir_measures: {error}", fix="install a provider of the measure, or leave it out") from None
     for found in evaluator.iter_calc(rankings):
-        yield from (_TopicValue(measure, found.query_id, found.value) for measure in by_base[found.measure])
+        yield from ((measure, found.query_id, found.value) for measure in by_base[found.measure])
 
 
 def _judged_shares(grades: Qrels, run: Run, measures: Sequence[Measure]) -> Iterator[_TopicValue]:
@@ -196,7 +191,7 @@ def _judged_shares(grades: Qrels, run: Run, measures: Sequence[Measure]) -> Iter
     for topic in run.rankings.keys() & grades.keys():
         judged = [item in grades[topic] for item in run.rankings[topic].in_score_order(max(cuts)).items]
         for measure, cut in zip(measures, cuts, strict=True):
-            yield _TopicValue(measure, topic, sum(judged[:cut]) / len(judged[:cut]))
+            yield measure, topic, sum(judged[:cut]) / len(judged[:cut])
 
 
 @contextmanager

@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -23,9 +22,7 @@ HEADER, FRAME = 32, 24
 LITTLE, BIG = 0x377F0682, 0x377F0683  # the two magic numbers: the byte order of the checksums
 
 
-class _Sums(NamedTuple):
-    first: int
-    second: int
+_Sums = tuple[int, int]
 
 
 def wal_damage(path: Path) -> str:
@@ -35,9 +32,9 @@ def wal_damage(path: Path) -> str:
         return ""
     magic, _, page, _, salt1, salt2, *sums = struct.unpack_from(">8I", data)
     order = {LITTLE: "<", BIG: ">"}.get(magic)
-    if order is None or _continued(_Sums(0, 0), data[: HEADER - 8], order) != tuple(sums):
+    if order is None or _continued((0, 0), data[: HEADER - 8], order) != tuple(sums):
         return "its header is damaged"
-    running, size, good = _Sums(*sums), FRAME + page, True
+    running, size, good = (sums[0], sums[1]), FRAME + page, True
     for number, at in enumerate(range(HEADER, len(data) - size + 1, size), 1):
         _, commit, *salts, first, second = struct.unpack_from(">6I", data, at)
         if good:
@@ -55,7 +52,7 @@ def _continued(sums: _Sums, data: bytes, order: str) -> _Sums:
     for word in np.frombuffer(data, f"{order}u4").reshape(-1, 2).tolist():
         first = (first + word[0] + second) & 0xFFFFFFFF
         second = (second + word[1] + first) & 0xFFFFFFFF
-    return _Sums(first, second)
+    return first, second
 
 
 MOST_REPORTED = 20
