@@ -18,7 +18,6 @@ from porism.corpus.content import Content
 from porism.deadline import check
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
-from porism.search.answers.explain import MAX_HIGHLIGHTED_FORMULAS, QueryParts, explain_post, locate_post
 from porism.search.answers.model import Model, load_model
 from porism.search.answers.reranker import FeatureReranker, FeatureTable, HiddenText, ScoredQuery, ScoredRanking
 from porism.search.arguments import (
@@ -33,6 +32,7 @@ from porism.search.arguments import (
     check_text,
 )
 from porism.search.completion import Completer, Completions, suggestions
+from porism.search.display.explain import MAX_HIGHLIGHTED_FORMULAS, QueryParts, explain_post, locate_post
 from porism.search.display.highlight import Highlighter
 from porism.search.display.page import HitPage, also_searched, formula_page, unmatched_notes
 from porism.search.display.results import Extract, FormulaResults, Results

@@ -1,1 +1,1 @@
-"""Search for answers and questions: the features of candidates, the model that weighs them, explanations."""
+"""Search for answers and questions: the features of candidates, weighed by a model."""

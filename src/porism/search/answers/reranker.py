@@ -219,7 +219,7 @@ class FeatureReranker(Reranker):
 
     def explain(self, query: ReadQuery, id: int, found: Callable[[], Ranking]) -> Explanation:
         """Explain the score of a post; the parts sum to it."""
-        from porism.search.answers.explain import explain_post, locate_post, query_parts
+        from porism.search.display.explain import explain_post, locate_post, query_parts
 
         ranked = self._threads(query, found())
         scoring = self.score_threads(ranked.context, self.choose(ranked.numbers)).scoring

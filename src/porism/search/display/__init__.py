@@ -1,1 +1,1 @@
-"""Hits as pages show them: passages, highlights, MathML for browsers, notebooks."""
+"""Hits as pages show them: passages, highlights, explanations, MathML for browsers, notebooks."""

@@ -1,1 +1,1 @@
-"""Reading what people type: typed mathematics as formulas, wording, spelling from the words of the index."""
+"""Reading what people type: operators of the search box, formulas, spelling and synonyms."""
