@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 
 
 class PorismError(Exception):
@@ -52,3 +53,9 @@ class StoreUnavailable(PorismError):
     """A store cannot answer at the moment. The same request may succeed after `RETRY_SECONDS`."""
 
     RETRY_SECONDS = 5
+
+
+def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+    """Return the remedy for a name that is not known: the nearest one that is, or else another remedy."""
+    near = get_close_matches(name, list(known), 1)
+    return f"did you mean {near[0]}?" if near else otherwise

@@ -87,6 +87,12 @@ class Explanation:
     item_nodes: tuple[int, ...] = ()
     bindings: tuple[Binding, ...] = ()
 
+    @classmethod
+    def total(cls, reason: str, parts: Iterable[Explanation]) -> Explanation:
+        """Return the explanation of a sum."""
+        kept = tuple(parts)
+        return cls(sum(part.value for part in kept), reason, kept)
+
 
 def ranked(hits: Iterable[Hit]) -> list[Hit]:
     """The order of hits that is the same everywhere: score down, then id down as text (as trec_eval does)."""

@@ -22,7 +22,7 @@ from porism.systems.declared.declaration import (
     shipped,
 )
 from porism.systems.declared.describe import described
-from porism.systems.declared.parts import PARTS, checked_options, part_factory
+from porism.systems.declared.parts import PARTS, checked_options, part_factory, part_options
 from porism.systems.loading import parse_overrides, task_of
 from porism.systems.topic_queries import presentation, query_formula, read_hand_queries, topic_of, topic_query
 
@@ -116,6 +116,11 @@ def test_options_are_checked_against_the_factory(options: dict[str, object], mes
     with pytest.raises(PorismError) as caught:
         checked_options("fuse", options)
     assert str(caught.value) == message
+
+
+def test_a_dataclass_in_a_signature_groups_options() -> None:
+    assert list(part_options("fuse")) == ["of", "method", "weights", "k", "depth", "missing"]
+    assert part_options("tangent_cft2")["epochs"].default == 3
 
 
 def test_options_from_the_command_line_get_the_types_of_the_factory() -> None:

@@ -14,7 +14,8 @@ from porism.formula.binary import Trees
 from porism.progress import Silent
 from porism.search.query import read_query
 from porism.search.retriever import Retriever
-from porism.systems.dprl.cft import Training, query_vector, read_vectors, write_vectors
+from porism.systems.dprl import cft
+from porism.systems.dprl.cft import FastTextTraining, query_vector, read_vectors, write_vectors
 from porism.systems.dprl.tuples import Alphabet, represented, spell_words, word_rows
 from porism.systems.loading import open_system
 from porism.systems.tangent.trees import CollectionTrees
@@ -81,10 +82,11 @@ def test_representations() -> None:
     assert [texts[label] for label in types.labels] == ["V", "+", "V", "+", "V", "=", "V"]
 
 
-def test_training_gives_the_same_vectors_every_time(tmp_path: Path) -> None:
+def test_training_gives_the_same_vectors_every_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cft, "BUCKETS", 1000)
     trees = trees_of(*(f"x^{{{n}}} + {n} y" for n in range(40)))
     for name in ("first", "second"):
-        write_vectors(trees, "slt", Training(dimensions=10, buckets=1000), tmp_path / name, Silent())
+        write_vectors(trees, "slt", FastTextTraining(dimensions=10), Silent(), tmp_path / name)
     first, second = (read_vectors(tmp_path / name) for name in ("first", "second"))
     assert np.array_equal(first.trees, second.trees)
     parsed = parse("x^{3} + 3 y")
@@ -94,7 +96,7 @@ def test_training_gives_the_same_vectors_every_time(tmp_path: Path) -> None:
 
 def test_unknown_words_have_vectors_by_their_ngrams_and_unknown_symbols_none(tmp_path: Path) -> None:
     trees = trees_of(*(f"x + {n}" for n in range(20)))
-    write_vectors(trees, "slt", Training(dimensions=10, buckets=1000), tmp_path / "made", Silent())
+    write_vectors(trees, "slt", FastTextTraining(dimensions=10), Silent(), tmp_path / "made")
     vectors = read_vectors(tmp_path / "made")
     for latex, known in (("x + 99", True), ("⊗", False)):
         parsed = parse(latex)

@@ -10,7 +10,7 @@ from porism.corpus.topics.files import read_topics
 from porism.formula import parse
 from porism.search.formulas.searcher import formula_query
 from porism.search.query import read_query
-from porism.systems.inverted import Document, invert
+from porism.systems.inverted import TokenDocument, invert
 from porism.systems.ju_nits import TokenSearch, latex_tokens, layout_tokens, operator_tokens
 from porism.systems.loading import open_system
 from porism.systems.topic_queries import topic_query
@@ -27,7 +27,7 @@ def test_tokens() -> None:
 
 
 def test_cosine() -> None:
-    made = invert([Document(at, latex_tokens(latex)) for at, latex in enumerate(("x+y", "x+y+x+y", "z", "x"))])
+    made = invert([TokenDocument(at, latex_tokens(latex)) for at, latex in enumerate(("x+y", "x+y+x+y", "z", "x"))])
     found = TokenSearch(made, "latex", idf=False, official=False).search(formula_query("x+y"), 10)
     scores = dict(zip(found.ids.tolist(), found.scores.tolist(), strict=True))
     assert scores[0] == pytest.approx(1)
@@ -37,7 +37,9 @@ def test_cosine() -> None:
 
 
 def test_rare_tokens_count_more_with_idf() -> None:
-    made = invert([Document(0, ["x", "+"]), Document(1, ["q", "+"]), Document(2, ["x"]), Document(3, ["x"])])
+    made = invert(
+        [TokenDocument(0, ["x", "+"]), TokenDocument(1, ["q", "+"]), TokenDocument(2, ["x"]), TokenDocument(3, ["x"])]
+    )
     found = TokenSearch(made, "latex", idf=True, official=False).search(formula_query("q+x"), 10)
     assert found.ids.tolist()[0] == 1
 

@@ -18,13 +18,13 @@ from porism.search.retriever import Retriever
 from porism.systems.baselines import TerrierTfIdf, spell_symbols, terrier_retriever, terrier_tokens
 from porism.systems.declared.parts import part_options
 from porism.systems.documents import latex_text
-from porism.systems.inverted import Document, InvertedIndex, invert
+from porism.systems.inverted import InvertedIndex, TokenDocument, invert
 from porism.systems.loading import open_system
 from porism.systems.msm import CosineWeights, PlusWeights, document_norms, simple_words
 from porism.systems.topic_queries import topic_query
 from porism.text.read import read_official
 
-DOCUMENTS = (Document(5, ["a", "b", "a"]), Document(3, ["b"]), Document(9, ["c", "c", "c", "d"]))
+DOCUMENTS = (TokenDocument(5, ["a", "b", "a"]), TokenDocument(3, ["b"]), TokenDocument(9, ["c", "c", "c", "d"]))
 
 
 def test_an_inverted_index_has_counts_frequencies_and_lengths(tmp_path: Path) -> None:
@@ -104,7 +104,7 @@ def test_terrier_orders_pairs_as_the_organisers_run(shared_data: Path) -> None:
     with open(shared_data / "slice" / "posts.jsonl", encoding="utf-8") as lines:
         answers = [post for post in map(json.loads, lines) if post["type"] == "answer"]
     texts = ((post["id"], latex_text(read_official(post["body"]))) for post in answers)
-    index = invert(Document(int(number), terrier_tokens(text)) for number, text in texts)
+    index = invert(TokenDocument(int(number), terrier_tokens(text)) for number, text in texts)
     system = terrier_retriever(index, str(part_options("terrier")["query"].default), TerrierTfIdf())
     reference: dict[str, dict[int, float]] = {}
     for line in (shared_data / "fidelity" / "terrier-tfidf.task1-2020.tsv").read_text().splitlines():

@@ -63,8 +63,8 @@ def test_search_and_regression() -> None:
     trees = make_trees(parsed)
     indexes = [index_pairs(t.forest, t.labels.classes.unordered, at == 1) for at, t in enumerate(trees[1:])]
     search = TangentSearch(trees, indexes[0], indexes[1])
-    found = search.vectors(Trees(parsed[0].layout, parsed[0].operators))
-    scores = dict(zip(found.positions.tolist(), regression(found.features).tolist(), strict=True))
+    found = search.features(Trees(parsed[0].layout, parsed[0].operators), 2000)
+    scores = dict(zip(found.positions.tolist(), regression(found.values).tolist(), strict=True))
     assert scores[0] == pytest.approx(0.2930 + 0.0861 - 0.1694 + 1.8469 + 0.9657 - 0.0153 - 0.3301)
     assert max(scores, key=scores.__getitem__) == 0
     assert scores[1] > scores[3]

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
-from porism.systems.named_models import ModelUse
+from porism.systems.named_models import AppliedModel
 
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What an answer cost: requests to a model, tokens read and written (None where the model does not count them), and
-    seconds."""
+    """What an answer cost: requests, tokens read and written (None where the model counts none), and seconds."""
 
     requests: int = 0
     prompt_tokens: int | None = 0
@@ -41,8 +40,7 @@ def total_cost(costs: Iterable[Cost]) -> Cost:
 
 @dataclass(frozen=True, slots=True)
 class WrittenAnswer:
-    """The answer to a topic: text with LaTeX between dollar signs, where it comes from (posts, or a model), and its
-    cost."""
+    """The answer to a topic: text with LaTeX between dollar signs, its sources (posts, or a model), and its cost."""
 
     text: str
     sources: str = ""
@@ -50,11 +48,10 @@ class WrittenAnswer:
 
 
 class Answerer:
-    """Writes one answer to a topic. Subclasses implement `answer`. The ranking is that of the parts before; it is empty
-    without any."""
+    """Writes one answer to a topic. Subclasses implement `answer`; `ranking` is that of the parts before, if any."""
 
     depth: int = 20  # hits that it reads at most
-    models: tuple[ModelUse, ...] = ()  # that it uses, for the record of a run
+    models: tuple[AppliedModel, ...] = ()  # that it uses, for the record of a run
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return an answer of at most 1,200 characters."""

@@ -20,9 +20,10 @@ from porism.files import open_text, report_unreadable
 from porism.records import Explanation, Topic
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.systems.arrays import Floats
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import DocumentKind, TextDocument, answer_documents
-from porism.systems.inverted import Floats, InvertedIndex, LexicalRetriever, Postings, token_index, topic_fields
+from porism.systems.inverted import InvertedIndex, LexicalRetriever, Postings, token_index, topic_fields
 from porism.systems.topic_queries import topic_of
 from porism.text.segment import Text
 from porism.text.words import STOPWORDS
@@ -122,8 +123,7 @@ def spell_symbols(text: str) -> str:
 
 
 def spelled_html(text: Text) -> str:
-    """Return a body as the original indexes it: HTML without paragraphs and links, each formula as an element
-    `math`."""
+    """Return a body as the original indexes it: HTML without paragraphs and links, formulas in elements `math`."""
     pieces = []
     for segment in text.segments:
         if segment.is_formula:
@@ -160,8 +160,7 @@ DUPLICATE = {"3", "duplicate"}  # LinkTypeId of the dump, kind of our tables
 
 
 def linked_posts(context: SystemContext, links: str = "") -> Retriever:
-    """Answers of duplicates of the topic's question, by votes. `links` is a PostLinks.xml of a later dump, or a table
-    post, other, kind."""
+    """Answers of duplicates of the question, by votes. `links` is a PostLinks.xml, or a table post, other, kind."""
     if context.task != 1:
         raise PorismError("finds answers only", fix="run it with --task 1")
     return LinkedPosts(context.content, _linked(context.content, links))
@@ -179,18 +178,12 @@ def _linked(content: Content, path: str) -> Mapping[int, set[int]]:
 
 @report_unreadable("give PostLinks.xml of a dump, or a table: question<TAB>other question<TAB>duplicate")
 def _read_links(path: str) -> list[tuple[int, int]]:
-    return list(_links_of(path))
-
-
-def _links_of(path: str) -> Iterator[tuple[int, int]]:
-    """Yield the duplicate links of a file."""
-    if Path(path).suffix == ".xml":
-        with open_text(path) as stream:
-            for _, row in ElementTree.iterparse(stream):
-                if row.get("LinkTypeId") in DUPLICATE:
-                    yield int(row.get("PostId", "0")), int(row.get("RelatedPostId", "0"))
-        return
+    """Return the duplicate links of a file."""
     with open_text(path) as stream:
+        if Path(path).suffix == ".xml":
+            rows = (row for _, row in ElementTree.iterparse(stream) if row.get("LinkTypeId") in DUPLICATE)
+            return [(int(row.get("PostId", "0")), int(row.get("RelatedPostId", "0"))) for row in rows]
+        found = []
         for line, cells in enumerate(csv.reader(stream, delimiter="\t"), 1):
             if line == 1 and not cells[0].isdecimal():
                 continue
@@ -198,7 +191,8 @@ def _links_of(path: str) -> Iterator[tuple[int, int]]:
                 fix = "write: question<TAB>other question<TAB>duplicate"
                 raise PorismError("not a link", where=f"{path}:{line}", fix=fix)
             if cells[2] in DUPLICATE:
-                yield int(cells[0]), int(cells[1])
+                found.append((int(cells[0]), int(cells[1])))
+        return found
 
 
 class LinkedPosts(Retriever):

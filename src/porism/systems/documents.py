@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
+from string import ascii_lowercase, ascii_uppercase
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
 from porism.corpus.content import Content
@@ -20,6 +21,12 @@ from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 
 DocumentKind = Literal["answer", "question+answer"]
+# Letters of mathematical italic; that of h is in another block of Unicode.
+ITALIC = {
+    ord(letter): chr(first + place)
+    for first, letters in ((0x1D44E, ascii_lowercase), (0x1D434, ascii_uppercase))
+    for place, letter in enumerate(letters)
+} | {ord("h"): "ℎ"}
 AT_ONCE = 500  # items of a stream for which more is read in one request
 T = TypeVar("T")
 
@@ -41,8 +48,7 @@ def _dollars(segment: Segment) -> str:
 
 
 def answer_documents(content: Content, kind: DocumentKind) -> Iterator[TextDocument]:
-    """Yield each answer as a document, in the order of ids: its body alone, or title and body of the question before
-    it."""
+    """Yield each answer as a document, by id: its body alone, or after title and body of its question."""
     if kind == "answer":
         for answer in content.posts("answer"):
             yield TextDocument(answer.id, latex_text(answer.body))
@@ -139,9 +145,9 @@ class TextForm(Protocol):
 class InputFormat:
     """How text is written for a model. `query` holds the fields {title}, {body} and {tags} of a topic."""
 
+    query: str = "{title} {body}"
     formulas: Formulas = "dollars"
     lower: bool = False
-    query: str = "{title} {body}"
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -149,8 +155,7 @@ class InputFormat:
         return (self.formulas, self.lower)
 
     def for_model(self, directory: ModelDirectory) -> InputFormat:
-        """Return the same format in lower case where the tokenizer of a model ignores case, so that systems share
-        encodings."""
+        """Return the format in lower case where the tokenizer ignores case, so that systems share encodings."""
         return replace(self, lower=True) if ignores_case(directory) else self
 
     def text(self, text: Text) -> str:

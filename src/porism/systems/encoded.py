@@ -1,4 +1,4 @@
-"""Documents encoded by a model: computed once beside the index, block by block, and compared with the vectors of a query."""
+"""Documents encoded by a model, once beside the index and block by block, and compared with vectors of a query."""
 
 from __future__ import annotations
 
@@ -11,14 +11,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder
 from porism.models.tokens import LateInteraction
-from porism.search.retriever import Ranking
+from porism.systems.arrays import Halves, Ints, Singles
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import TextDocument, batched
 
@@ -27,8 +26,7 @@ _KEPT = 4  # models that stay in memory
 
 
 def fitting_length(directory: ModelDirectory, wanted: int) -> int | None:
-    """Return the number of tokens to read: that of the system, or fewer where the model has fewer positions; None for
-    the model's own."""
+    """Return the number of tokens to read: `wanted`, or fewer where the model has fewer; None for the model's own."""
     if not wanted:
         return None
     most = int(directory.config.get("max_position_embeddings") or _DEFAULT_POSITIONS)
@@ -55,9 +53,6 @@ def open_late_interaction(directory: ModelDirectory, length: int) -> LateInterac
     return LateInteraction(directory, fitting_length(directory, length))
 
 
-Ints = npt.NDArray[np.int64]
-Halves = npt.NDArray[np.float16]
-Singles = npt.NDArray[np.float32]
 Documents = Callable[[], Iterable[TextDocument]]
 Encode = Callable[[Sequence[str]], Sequence[Singles]]  # texts -> the vectors of each, as rows
 BLOCK = 256  # documents that are encoded and written together
@@ -106,7 +101,7 @@ class EncodedDocuments(NamedTuple):
             yield filled[group == number]
 
 
-class EncodedBlock(NamedTuple):
+class VectorBlock(NamedTuple):
     """The ids of a block of documents, the number of vectors of each, and the vectors."""
 
     ids: Ints
@@ -114,22 +109,30 @@ class EncodedBlock(NamedTuple):
     vectors: Halves
 
 
+class TextSource(NamedTuple):
+    """What is encoded: the name of the encodings, what shapes the texts, the documents, the modules that write them."""
+
+    name: str
+    key: Sequence[object]
+    documents: Documents
+    code: Sequence[str]
+
+
 def encoded_documents(
-    context: SystemContext, name: str, key: Sequence[object], documents: Documents, encode: Encode, code: Sequence[str]
+    context: SystemContext, source: TextSource, model: Sequence[object], encode: Encode
 ) -> EncodedDocuments:
-    """Return the encodings of documents, computed once. `key` holds the digest of the model and all that shapes its
-    vectors, `code` the modules that write the texts."""
-    stored_key = json.dumps([name, *key], default=str)
-    build = partial(_build, context, name, stored_key, documents, encode)
-    modules = ("porism.systems.documents", *sorted(set(code)))
-    return EncodedDocuments.open(context.cached(name, stored_key, build, modules))
+    """Return encodings, computed once. `model` holds the model's digest and all else that shapes its vectors."""
+    key = json.dumps([source.name, *source.key, *model], default=str)
+    build = partial(_build, context, source, key, encode)
+    modules = ("porism.systems.documents", *sorted(set(source.code)))
+    return EncodedDocuments.open(context.cached(source.name, key, build, modules))
 
 
-def _build(context: SystemContext, name: str, key: str, documents: Documents, encode: Encode, folder: Path) -> None:
+def _build(context: SystemContext, source: TextSource, key: str, encode: Encode, folder: Path) -> None:
     part = hashlib.sha256(f"{key} {context.content.digest}".encode()).hexdigest()[:16]
-    blocks = context.prepared / f"{name}-{part}.blocks"
+    blocks = context.prepared / f"{source.name}-{part}.blocks"
     try:
-        digests = _write_blocks(context, name, key, documents, encode, blocks)
+        digests = _write_blocks(context, source, key, encode, blocks)
     except PorismError:  # of the model: to continue makes no sense
         shutil.rmtree(blocks, ignore_errors=True)
         raise
@@ -139,16 +142,14 @@ def _build(context: SystemContext, name: str, key: str, documents: Documents, en
     shutil.rmtree(blocks, ignore_errors=True)
 
 
-def _write_blocks(
-    context: SystemContext, name: str, key: str, documents: Documents, encode: Encode, blocks: Path
-) -> list[str]:
+def _write_blocks(context: SystemContext, source: TextSource, key: str, encode: Encode, blocks: Path) -> list[str]:
     """Write the blocks that are missing; return the names of all, in their order."""
     blocks.mkdir(parents=True, exist_ok=True)
-    earlier = _earlier_blocks(context.prepared, name, key)
-    total = sum(1 for _ in documents())
+    earlier = _earlier_blocks(context.prepared, source.name, key)
+    total = sum(1 for _ in source.documents())
     digests = []
-    with context.progress.stage(f"{name}: encoding {total:,} documents", total) as advance:
-        for block in batched(documents(), BLOCK):
+    with context.progress.stage(f"{source.name}: encoding {total:,} documents", total) as advance:
+        for block in batched(source.documents(), BLOCK):
             digest = _digest(block)
             if not (blocks / f"{digest}.npz").is_file():
                 found = earlier[digest]() if digest in earlier else _encoded(block, encode)
@@ -163,9 +164,9 @@ def _digest(block: Sequence[TextDocument]) -> str:
     return hashlib.sha256("\0".join(f"{one.id} {one.text}" for one in block).encode("utf-8", "replace")).hexdigest()
 
 
-def _earlier_blocks(cache: Path, name: str, key: str) -> Mapping[str, Callable[[], EncodedBlock]]:
+def _earlier_blocks(cache: Path, name: str, key: str) -> Mapping[str, Callable[[], VectorBlock]]:
     """Return how to read each block that an earlier encoding with the same key holds, by its digest."""
-    found: dict[str, Callable[[], EncodedBlock]] = {}
+    found: dict[str, Callable[[], VectorBlock]] = {}
     for folder in sorted(cache.glob(f"{name}-*")):
         if (folder / _KEY).is_file() and (folder / _KEY).read_text("utf-8") == key:
             digests = json.loads((folder / _DIGESTS).read_text("utf-8"))
@@ -173,23 +174,23 @@ def _earlier_blocks(cache: Path, name: str, key: str) -> Mapping[str, Callable[[
     return found
 
 
-def _read_earlier(folder: Path, number: int) -> EncodedBlock:
+def _read_earlier(folder: Path, number: int) -> VectorBlock:
     stored = EncodedDocuments.open(folder)
     start, end = number * BLOCK, min((number + 1) * BLOCK, len(stored.ids))
     rows = slice(stored.starts[start], stored.starts[end])
-    return EncodedBlock(stored.ids[start:end], np.diff(stored.starts[start : end + 1]), stored.vectors[rows])
+    return VectorBlock(stored.ids[start:end], np.diff(stored.starts[start : end + 1]), stored.vectors[rows])
 
 
-def _encoded(block: Sequence[TextDocument], encode: Encode) -> EncodedBlock:
+def _encoded(block: Sequence[TextDocument], encode: Encode) -> VectorBlock:
     found = encode([one.text for one in block])
     vectors = np.concatenate(found).astype(np.float16)
     if not np.isfinite(vectors).all():
         raise PorismError("the model gives vectors that are not finite numbers", fix="name another model directory")
     ids, counts = [one.id for one in block], [len(one) for one in found]
-    return EncodedBlock(np.array(ids, np.int64), np.array(counts, np.int64), vectors)
+    return VectorBlock(np.array(ids, np.int64), np.array(counts, np.int64), vectors)
 
 
-def _write_block(file: Path, block: EncodedBlock) -> None:
+def _write_block(file: Path, block: VectorBlock) -> None:
     """Write a block under a temporary name first: a file with its own name is complete."""
     unfinished = file.with_suffix(".part")
     with open(unfinished, "wb") as stream:
@@ -220,9 +221,3 @@ def _join(files: Sequence[Path], folder: Path) -> None:
             joined[at : at + len(vectors)] = vectors
             at += len(vectors)
     joined.flush()
-
-
-def best_of(documents: EncodedDocuments, scores: Singles, k: int) -> Ranking:
-    """Return the k documents with the highest scores; of equal scores the smaller id comes first."""
-    order = np.lexsort((documents.ids, -scores))[: max(k, 0)]
-    return Ranking(np.asarray(documents.ids[order], np.int64), scores[order].astype(np.float64))

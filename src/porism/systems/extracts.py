@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.corpus.content import Content
 from porism.corpus.post import Post
@@ -23,9 +22,10 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer
 from porism.systems.approach0.late import LateTexts
+from porism.systems.arrays import Singles
 from porism.systems.declared.context import SystemContext
 from porism.systems.encoded import open_bi_encoder
-from porism.systems.named_models import ModelUse, chosen_model, named_models
+from porism.systems.named_models import AppliedModel, chosen_model, named_models
 from porism.systems.topic_queries import topic_of
 from porism.text.read import read_official
 from porism.text.render import prose
@@ -40,8 +40,7 @@ def first_sentences(content: Content, ranking: Ranking, depth: int = 1) -> dict[
 
 
 def post_sentences(post: Post) -> list[list[Segment]]:
-    """Return the body of a post as sentences with formulas; double quotes become single ones, as in the runs of
-    approach0."""
+    """Return a body as sentences with formulas; double quotes become single ones, as in the runs of approach0."""
     return [
         [piece if piece.is_formula else piece._replace(text=piece.text.replace('"', "'")) for piece in sentence]
         for sentence in whole_sentences(post.body)
@@ -69,19 +68,18 @@ TOKENS = 512  # that the model reads of a passage
 class PassageScorer(Protocol):
     """Scores passages for a topic. Its models go into the record of a run."""
 
-    models: tuple[ModelUse, ...]
+    models: tuple[AppliedModel, ...]
 
     def scores(self, topic: Topic, passages: Sequence[Passage]) -> Sequence[float]:
         """Return a score for each passage, higher is better."""
 
 
 class Bm25Scorer:
-    """BM25 of the words, numbers and LaTeX commands of a topic, with the passages as the documents. It needs no
-    model."""
+    """BM25 of a topic's words, numbers and LaTeX commands; the passages are the documents. It needs no model."""
 
     def __init__(self, original: str) -> None:
-        use = ModelUse("bm25", original, "BM25 of words and LaTeX commands", "", "substitute", "no model")
-        self.models: tuple[ModelUse, ...] = (use,)
+        use = AppliedModel("bm25", original, "BM25 of words and LaTeX commands", "", "substitute", "no model")
+        self.models: tuple[AppliedModel, ...] = (use,)
 
     def scores(self, topic: Topic, passages: Sequence[Passage]) -> Sequence[float]:
         """Return the BM25 of each passage."""
@@ -101,7 +99,7 @@ class MaxSimScorer:
     """MaxSim of a late-interaction model, in the input format of approach0."""
 
     def __init__(self, texts: LateTexts) -> None:
-        self.models: tuple[ModelUse, ...] = (texts.use,)
+        self.models: tuple[AppliedModel, ...] = (texts.use,)
         self._texts = texts
 
     def scores(self, topic: Topic, passages: Sequence[Passage]) -> Sequence[float]:
@@ -119,7 +117,7 @@ def make_scorer(kind: Scorer, model: str, context: SystemContext) -> PassageScor
     if kind == "bm25":
         known = named_models().get(model)
         return Bm25Scorer(known.original if known else model)
-    return MaxSimScorer(LateTexts(context, chosen_model(model, context.models), TOKENS, "somenum"))
+    return MaxSimScorer(LateTexts(context, model, TOKENS))
 
 
 LONGEST = 1195  # characters, as in the authors' code
@@ -135,38 +133,36 @@ class Window(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class WindowShape:
-    """Which windows a post has: at every start, or from its beginning only."""
+class WindowChoice:
+    """Which windows the first `posts` have, at every start or from the beginning only, and which of those with at most
+    `limit` characters is chosen: the best by score, or the longest of the post that has the best."""
 
     start: Literal["everywhere", "beginning"] = "everywhere"
-    shortest: int = SHORTEST_WINDOW
-    longest: int = LONGEST_WINDOW
+    choose: Literal["best", "longest"] = "best"
+    posts: int = 20
+    limit: int = LONGEST
 
     def windows(self, count: int) -> Iterator[range]:
         """Yield the windows of a post of `count` sentences."""
-        if count <= self.shortest:
+        if count <= SHORTEST_WINDOW:
             yield range(count)
         elif self.start == "beginning":
-            yield from (range(end) for end in range(self.shortest, count + 1))
+            yield from (range(end) for end in range(SHORTEST_WINDOW, count + 1))
         else:
-            for first in range(count - self.shortest + 1):
-                for size in range(self.shortest, min(self.longest, count - first) + 1):
+            for first in range(count - SHORTEST_WINDOW + 1):
+                for size in range(SHORTEST_WINDOW, min(LONGEST_WINDOW, count - first) + 1):
                     yield range(first, first + size)
 
 
 def sentence_windows(
     context: SystemContext,
-    start: Literal["everywhere", "beginning"] = "everywhere",
-    choose: Literal["best", "longest"] = "best",
-    posts: int = 20,
-    limit: int = LONGEST,
+    *,
+    choice: WindowChoice,
     scorer: Scorer = "maxsim",
     late_interaction: str = "approach0-colbert",
 ) -> Answerer:
     """Choose among the windows of the first posts: the best by score, or the longest of the post that has the best."""
-    return BestWindow(
-        context.content, WindowShape(start), choose, posts, limit, make_scorer(scorer, late_interaction, context)
-    )
+    return BestWindow(context.content, choice, make_scorer(scorer, late_interaction, context))
 
 
 def longest_prefix(context: SystemContext, limit: int = LONGEST) -> Answerer:
@@ -191,19 +187,9 @@ class LongestPrefix(Answerer):
 class BestWindow(Answerer):
     """Answers with a window of sentences that a scorer prefers."""
 
-    def __init__(
-        self,
-        content: Content,
-        shape: WindowShape,
-        choose: Literal["best", "longest"],
-        posts: int,
-        limit: int,
-        scorer: PassageScorer,
-    ) -> None:
-        self.depth = posts
-        self.models = scorer.models
-        self._content, self._shape, self._choose = content, shape, choose
-        self._limit, self._scorer = limit, scorer
+    def __init__(self, content: Content, choice: WindowChoice, scorer: PassageScorer) -> None:
+        self.depth, self.models = choice.posts, scorer.models
+        self._content, self._choice, self._scorer = content, choice, scorer
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the chosen window. Without a window that fits, the beginning of the first post; nothing without a
@@ -213,16 +199,16 @@ class BestWindow(Answerer):
         if windows:
             scores = self._scorer.scores(topic_of(query), [window.pieces for window in windows])
             best = windows[max(range(len(windows)), key=lambda place: (scores[place], -place))]
-            if self._choose == "longest":
+            if self._choice.choose == "longest":
                 best = max((one for one in windows if one.post_id == best.post_id), key=lambda one: len(one.text))
             return WrittenAnswer(best.text, str(best.post_id))
-        return first_prefix(posts, self._limit)
+        return first_prefix(posts, self._choice.limit)
 
     def _windows(self, post_id: int, sentences: Sequence[Sequence[Segment]]) -> Iterator[Window]:
-        for places in self._shape.windows(len(sentences)):
+        for places in self._choice.windows(len(sentences)):
             pieces = [piece for place in places for piece in sentences[place]]
             text = as_text(pieces)
-            if text and len(text) <= self._limit:
+            if text and len(text) <= self._choice.limit:
                 yield Window(post_id, pieces, text)
 
 
@@ -233,13 +219,11 @@ def first_prefix(posts: Mapping[int, Sequence[Sequence[Segment]]], limit: int) -
     return WrittenAnswer("")
 
 
-Floats = npt.NDArray[np.float32]
 ROUNDS = 25  # of k-means at most
 
 
 def extractive_summary(context: SystemContext, bi_encoder: str, length: int = 256, limit: int = MAX_LENGTH) -> Answerer:
-    """Shorten the first answer to the sentences that represent it best; `length` is the number of tokens read of a
-    sentence."""
+    """Shorten the first answer to the sentences that represent it best, by `length` tokens of each."""
     chosen = chosen_model(bi_encoder, context.models)
     model = open_bi_encoder(chosen.directory, length)
     use = chosen.use(f"vectors of sentences, {model.record.pooling}, {model.record.length} tokens")
@@ -266,7 +250,7 @@ class Summary(Answerer):
         return WrittenAnswer("")
 
 
-def summary_of(sentences: Sequence[Sequence[Segment]], vectors: Floats, limit: int) -> list[list[Segment]]:
+def summary_of(sentences: Sequence[Sequence[Segment]], vectors: Singles, limit: int) -> list[list[Segment]]:
     """Return the largest set of representative sentences that fits; the shortest sentence if none does."""
     for count in range(len(sentences) - 1, 0, -1):
         chosen = [list(sentences[place]) for place in representatives(vectors, count)]
@@ -275,9 +259,8 @@ def summary_of(sentences: Sequence[Sequence[Segment]], vectors: Floats, limit: i
     return [min((list(sentence) for sentence in sentences), key=lambda one: len(as_text(one)))]
 
 
-def representatives(vectors: Floats, count: int) -> list[int]:
-    """Group vectors into `count` clusters. Return the position of the vector nearest to each centre, in order; the
-    first vector is always one."""
+def representatives(vectors: Singles, count: int) -> list[int]:
+    """Return the positions of the vectors nearest to the centres of `count` clusters; the first is always one."""
     centres = vectors[_spread(vectors, count)]
     for _ in range(ROUNDS):
         nearest = _distances(vectors, centres).argmin(axis=1)
@@ -293,7 +276,7 @@ def representatives(vectors: Floats, count: int) -> list[int]:
     return sorted({0, *_distances(vectors, centres).argmin(axis=0).tolist()})
 
 
-def _spread(vectors: Floats, count: int) -> list[int]:
+def _spread(vectors: Singles, count: int) -> list[int]:
     """Return positions that are far from each other, beginning with the first: a start of k-means without chance."""
     chosen = [0]
     while len(chosen) < count:
@@ -301,7 +284,7 @@ def _spread(vectors: Floats, count: int) -> list[int]:
     return chosen
 
 
-def _distances(vectors: Floats, centres: Floats) -> Floats:
+def _distances(vectors: Singles, centres: Singles) -> Singles:
     return np.asarray(np.linalg.norm(vectors[:, None, :] - centres[None, :, :], axis=2))
 
 

@@ -27,7 +27,7 @@ from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer
 from porism.systems.declared.context import SystemContext
 from porism.systems.extracts import first_sentences, topic_texts
-from porism.systems.named_models import ModelUse, chosen_model
+from porism.systems.named_models import AppliedModel, chosen_model
 from porism.systems.topic_queries import topic_of
 
 ORIGINAL = "text-davinci-002"
@@ -43,39 +43,37 @@ PROMPTS: dict[PromptKind, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
-    """How often an answer is requested, how long to wait for a busy endpoint at first, and what to do when no attempt
-    succeeds."""
+class EndpointOptions:
+    """Which endpoint writes: its address, its model, how it is asked, and how the model writes."""
+
+    url: str = ""
+    model: str = ORIGINAL
+    api: Api = "completions"
+    prompt: PromptKind = "overview"
+    temperature: float = 0.7
+    tokens: int = 570
+    seconds: float = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Retries:
+    """How often an answer is requested, how long to wait for a busy endpoint, and what to do without success."""
 
     attempts: int = 20
     wait: float = 1.0
     otherwise: Literal["error", "cut"] = "error"
 
 
-def endpoint_answer(
-    context: SystemContext,
-    url: str = "",
-    model: str = ORIGINAL,
-    api: Api = "completions",
-    prompt: PromptKind = "overview",
-    temperature: float = 0.7,
-    tokens: int = 570,
-    seconds: float = 60.0,
-    attempts: int = 20,
-    wait: float = 1.0,
-    otherwise: Literal["error", "cut"] = "error",
-) -> Answerer:
-    """Answer with a language model. Without `url` the variable PORISM_ENDPOINT names the address; PORISM_ENDPOINT_KEY
-    may hold a key."""
-    place = url or os.environ.get(ADDRESS_VARIABLE, "")
+def endpoint_answer(context: SystemContext, *, endpoint: EndpointOptions, attempts: Retries) -> Answerer:
+    """Answer with a language model at `url` or PORISM_ENDPOINT; PORISM_ENDPOINT_KEY may hold a key."""
+    place = endpoint.url or os.environ.get(ADDRESS_VARIABLE, "")
     if not place:
         raise MissingModelError(
             f"needs a language model that does not come with Porism: {ORIGINAL}, or another one as a substitute",
             fix="name an OpenAI-compatible endpoint: --set endpoint_answer.url=http://127.0.0.1:8080/v1/completions "
             "--set endpoint_answer.model=NAME",
         )
-    endpoint = Endpoint(place, model, os.environ.get(KEY_VARIABLE, ""), seconds)
-    return EndpointAnswerer(endpoint, api, prompt, Sampling(tokens, temperature), Patience(attempts, wait, otherwise))
+    return EndpointAnswerer(replace(endpoint, url=place), attempts)
 
 
 class EndpointAnswerer(Answerer):
@@ -83,15 +81,14 @@ class EndpointAnswerer(Answerer):
 
     depth = 1
 
-    def __init__(
-        self, endpoint: Endpoint, api: Api, prompt: PromptKind, sampling: Sampling, patience: Patience
-    ) -> None:
-        self._endpoint, self._api, self._prompt = endpoint, api, prompt
-        self._sampling, self._patience = sampling, patience
+    def __init__(self, options: EndpointOptions, attempts: Retries) -> None:
+        self._options, self._attempts = options, attempts
+        self._endpoint = Endpoint(options.url, options.model, os.environ.get(KEY_VARIABLE, ""), options.seconds)
+        self._sampling = Sampling(options.tokens, options.temperature)
         self._cut = 0
-        role: Literal["original", "substitute"] = "original" if endpoint.model == ORIGINAL else "substitute"
-        applied = f"{api} at {address(endpoint.url)}"
-        self.models = (ModelUse(ORIGINAL, ORIGINAL, endpoint.model, "", role, applied),)
+        role: Literal["original", "substitute"] = "original" if options.model == ORIGINAL else "substitute"
+        applied = f"{options.api} at {address(options.url)}"
+        self.models = (AppliedModel(ORIGINAL, ORIGINAL, options.model, "", role, applied),)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -100,9 +97,9 @@ class EndpointAnswerer(Answerer):
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the first attempt that ends by itself and fits."""
-        prompt = PROMPTS[self._prompt].format_map(topic_texts(topic_of(query))._asdict())
+        prompt = PROMPTS[self._options.prompt].format_map(topic_texts(topic_of(query))._asdict())
         cost, tries = Cost(), list[str]()
-        for _ in range(self._patience.attempts):
+        for _ in range(self._attempts.attempts):
             made = self._request(prompt)
             cost += Cost(1, made.prompt_tokens, made.completion_tokens, made.seconds)
             text = self._answer_text(made.text)
@@ -115,27 +112,27 @@ class EndpointAnswerer(Answerer):
 
     def _answer_text(self, text: str) -> str:
         """Return what follows the last `A:` at the start of a line in a script, otherwise the text."""
-        return (START_OF_ANSWER.split(text)[-1] if self._prompt == "script" else text).strip()
+        return (START_OF_ANSWER.split(text)[-1] if self._options.prompt == "script" else text).strip()
 
     def _request(self, prompt: str) -> ModelReply:
         """Send a request, and again after a while if the endpoint is busy."""
-        for number in range(max(self._patience.attempts, 1)):
+        for number in range(max(self._attempts.attempts, 1)):
             try:
                 return self._send(prompt)
             except EndpointError as error:
-                if not error.may_pass or number + 1 >= self._patience.attempts:
+                if not error.may_pass or number + 1 >= self._attempts.attempts:
                     raise
-                time.sleep(min(self._patience.wait * 2**number, LONGEST_WAIT))
+                time.sleep(min(self._attempts.wait * 2**number, LONGEST_WAIT))
         raise AssertionError("a loop of at least one attempt returns or raises")
 
     def _send(self, prompt: str) -> ModelReply:
-        if self._api == "completions":
+        if self._options.api == "completions":
             return self._endpoint.complete(prompt, self._sampling)
         return self._endpoint.chat((Message("user", prompt),), self._sampling)
 
     def _without_success(self, tries: list[str], cost: Cost) -> WrittenAnswer:
         shortest = min(filter(None, tries), key=len, default="")
-        if self._patience.otherwise == "cut" and shortest:
+        if self._attempts.otherwise == "cut" and shortest:
             self._cut += 1
             return WrittenAnswer(fitting_text(shortest), self._endpoint.model, cost)
         fact = f"the shortest has {len(shortest):,} characters" if shortest else "all are empty"
@@ -150,47 +147,44 @@ QUESTION, HINT, ANSWER = "Question: ", "\n\nHint: ", "\n\nAnswer:"
 HINT_LENGTH = 300  # characters
 
 
+@dataclass(frozen=True, slots=True)
+class CausalOptions:
+    """How a causal model writes."""
+
+    sample: bool = False
+    temperature: float = 1.0
+    beams: int = 1
+    length_penalty: float = 1.0
+    tokens: int = 400
+
+
 def causal_answer(
-    context: SystemContext,
-    causal: str,
-    hints: bool = False,
-    sample: bool = False,
-    temperature: float = 1.0,
-    beams: int = 1,
-    length_penalty: float = 1.0,
-    tokens: int = 400,
-    shortest_of: int = 1,
+    context: SystemContext, causal: str, hints: bool = False, *, writing: CausalOptions, shortest_of: int = 1
 ) -> Answerer:
     """Continue the question with a causal model. `hints` takes a hint from the first hit of the part before;
     `shortest_of` samples several answers."""
     chosen = chosen_model(causal, context.models)
     model = CausalGenerator(chosen.directory)
     settings = GenerationSettings(
-        max_tokens=max(1, min(tokens, model.length // 2)),
-        temperature=temperature if sample else 0.0,
-        beams=beams,
-        length_penalty=length_penalty,
+        max_tokens=max(1, min(writing.tokens, model.length // 2)),
+        temperature=writing.temperature if writing.sample else 0.0,
+        beams=writing.beams,
+        length_penalty=writing.length_penalty,
     )
-    made = CausalAnswerer(context.content, model, settings, hints, shortest_of)
+    made = CausalAnswerer(model, settings, context.content if hints else None, shortest_of)
     made.models = (chosen.use(f"causal, {settings.max_tokens} new tokens, {model.length} positions"),)
     return made
 
 
 class CausalAnswerer(Answerer):
-    """Answers with what a local causal model writes."""
+    """Answers with what a local causal model writes. `hints` has the posts from which it takes hints, if any."""
 
     depth = 1
 
     def __init__(
-        self,
-        content: Content,
-        model: CausalGenerator,
-        settings: GenerationSettings,
-        hints: bool,
-        shortest_of: int,
+        self, model: CausalGenerator, settings: GenerationSettings, hints: Content | None, attempts: int
     ) -> None:
-        self._content, self._model, self._settings = content, model, settings
-        self._hints, self._attempts = hints, max(1, shortest_of)
+        self._model, self._settings, self._hints, self._attempts = model, settings, hints, max(1, attempts)
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the continuation, or the shortest of several, cut after a sentence."""
@@ -208,6 +202,6 @@ class CausalAnswerer(Answerer):
         topic = topic_texts(topic_of(query))
         hint = ""
         if self._hints:
-            for sentences in first_sentences(self._content, ranking).values():
+            for sentences in first_sentences(self._hints, ranking).values():
                 hint = HINT + join(fit(sentences, HINT_LENGTH))
         return f"{QUESTION}{topic.title}\n{topic.body}{hint}{ANSWER}"

@@ -4,53 +4,25 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.records import Explanation, Topic
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.systems.arrays import Flags, Floats, Ints, Small, StoredIndex, grouped
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import TextDocument
 from porism.systems.topic_queries import plain_topic, topic_of
 
-VOCABULARY = "vocabulary.txt"
 
-
-class StoredArrays(NamedTuple):
-    """The code of each token, and the arrays in the order of their names; they are mapped, not read."""
-
-    codes: dict[str, int]
-    arrays: list[npt.NDArray[Any]]
-
-
-def save_arrays(index: object, names: Sequence[str], tokens: Iterable[str], folder: Path) -> None:
-    """Write the attributes of an index with these names, and its tokens, none of which may have a line break."""
-    for name in names:
-        np.save(folder / f"{name}.npy", getattr(index, name))
-    (folder / VOCABULARY).write_text("".join(f"{token}\n" for token in tokens), "utf-8", newline="\n")
-
-
-def open_arrays(names: Sequence[str], folder: Path) -> StoredArrays:
-    """Open what `save_arrays` wrote."""
-    with open(folder / VOCABULARY, encoding="utf-8", newline="\n") as lines:
-        codes = {line[:-1]: code for code, line in enumerate(lines)}
-    return StoredArrays(codes, [np.load(folder / f"{name}.npy", mmap_mode="r") for name in names])
-
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-ARRAYS = ("ids", "lengths", "starts", "documents", "counts")
-
-
-class Document(NamedTuple):
+class TokenDocument(NamedTuple):
     """A document: its id (an answer, a thread, a visual id) and its tokens, with repetitions."""
 
     id: int
@@ -60,8 +32,8 @@ class Document(NamedTuple):
 class Postings(NamedTuple):
     """The documents of one token (by their position in `InvertedIndex.ids`, ascending) and its count in each."""
 
-    documents: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int32]
+    documents: Small
+    counts: Small
 
 
 class TokenWeights(Protocol):
@@ -73,16 +45,14 @@ class TokenWeights(Protocol):
 
 
 @dataclass(frozen=True)
-class InvertedIndex:
-    """Posting lists of tokens. The list of token t is at starts[t] to starts[t + 1]; documents are in the order in
-    which they were given."""
+class InvertedIndex(StoredIndex):
+    """Posting lists of tokens, documents as they were given: that of token t is at starts[t] to starts[t + 1]."""
 
-    codes: Mapping[str, int]
     ids: Ints
     lengths: Ints
     starts: Ints
-    documents: npt.NDArray[np.int32]
-    counts: npt.NDArray[np.int32]
+    documents: Small
+    counts: Small
 
     @cached_property
     def mean_length(self) -> float:
@@ -103,8 +73,7 @@ class InvertedIndex:
         return Postings(self.documents[place], self.counts[place])
 
     def scores(self, query: Mapping[str, float], weights: TokenWeights) -> Floats:
-        """Return the score of every document: the sum over query tokens of their count (or weight) times the weight of
-        the token."""
+        """Return the score of every document: the sum of the count of each query token times its weight."""
         total = np.zeros(len(self.ids))
         for token, number in query.items():
             postings = self.postings(token)
@@ -112,27 +81,16 @@ class InvertedIndex:
                 total[postings.documents] += number * weights(self, postings)
         return total
 
-    def matching(self, query: Iterable[str]) -> npt.NDArray[np.bool_]:
+    def matching(self, query: Iterable[str]) -> Flags:
         """Return for every document whether it contains a token of the query."""
         found = np.zeros(len(self.ids), np.bool_)
         for token in query:
             found[self.postings(token).documents] = True
         return found
 
-    def save(self, folder: Path) -> None:
-        """Write the index into a folder."""
-        save_arrays(self, ARRAYS, self.codes, folder)
 
-    @classmethod
-    def open(cls, folder: Path) -> InvertedIndex:
-        """Open an index; its arrays are mapped, not read."""
-        codes, arrays = open_arrays(ARRAYS, folder)
-        return cls(codes, *arrays)
-
-
-def invert(documents: Iterable[Document]) -> InvertedIndex:
-    """Make an inverted index of documents; memory grows by 12 bytes for each distinct token of a document. No token may
-    have a line break."""
+def invert(documents: Iterable[TokenDocument]) -> InvertedIndex:
+    """Make an inverted index of documents; memory grows by 12 bytes for each distinct token of a document."""
     codes: dict[str, int] = {}
     ids, lengths = array("q"), array("q")
     tokens, places, counts = array("i"), array("i"), array("i")
@@ -144,9 +102,7 @@ def invert(documents: Iterable[Document]) -> InvertedIndex:
             places.append(place)
             counts.append(count)
     by_token = np.frombuffer(tokens, np.int32) if tokens else np.empty(0, np.int32)
-    order = np.argsort(by_token, kind="stable")
-    starts = np.zeros(len(codes) + 1, np.int64)
-    np.cumsum(np.bincount(by_token, minlength=len(codes)), out=starts[1:])
+    order, starts = grouped(by_token, len(codes))
     return InvertedIndex(
         codes,
         np.array(ids, np.int64),
@@ -157,9 +113,7 @@ def invert(documents: Iterable[Document]) -> InvertedIndex:
     )
 
 
-def best(
-    index: InvertedIndex, scores: Floats, found: npt.NDArray[np.bool_], k: int, later_first: bool = False
-) -> Ranking:
+def best(index: InvertedIndex, scores: Floats, found: Flags, k: int, later_first: bool = False) -> Ranking:
     """Return the k best of the documents found; of equal scores the earlier document comes first, or the later one."""
     rows = np.flatnonzero(found)
     if later_first:
@@ -188,37 +142,36 @@ def topic_fields(topic: Topic, fields: str) -> str:
     return " ".join(FIELDS[name](topic) for name in names)
 
 
-def token_index(
-    context: SystemContext, name: str, key: object, documents: Callable[[], Iterable[TextDocument]], tokens: Tokens
+def kept_index(
+    context: SystemContext,
+    name: str,
+    key: object,
+    documents: Callable[[], Iterable[TokenDocument]],
+    code: tuple[str, ...],
 ) -> InvertedIndex:
-    """Return the inverted index of documents, built once and kept beside the index."""
-    modules = (
-        tokens.__module__,
-        documents_module(documents),
-        "porism.systems.inverted",
-        "porism.systems.documents",
+    """Return the inverted index of documents, built once. `code` names the modules that make the documents."""
+
+    def build(folder: Path) -> None:
+        with context.progress.stage(f"{name}: documents") as advance:
+
+            def counted() -> Iterable[TokenDocument]:
+                for one in documents():
+                    yield one
+                    advance(1)
+
+            invert(counted()).save(folder)
+
+    return InvertedIndex.open(context.cached(name, key, build, code))
+
+
+def token_index(
+    context: SystemContext, name: str, key: object, documents: partial[Iterator[TextDocument]], tokens: Tokens
+) -> InvertedIndex:
+    """Return the inverted index of the tokens of texts, built once and kept beside the index."""
+    code = (tokens.__module__, documents.func.__module__, "porism.systems.documents")
+    return kept_index(
+        context, name, key, lambda: (TokenDocument(one.id, tokens(one.text)) for one in documents()), code
     )
-    build = partial(_build, documents, tokens, context, name)
-    return InvertedIndex.open(context.cached(name, key, build, modules))
-
-
-def documents_module(documents: Callable[[], Iterable[TextDocument]]) -> str:
-    """Return the module that defines a stream of documents."""
-    function = documents.func if isinstance(documents, partial) else documents
-    return function.__module__
-
-
-def _build(
-    documents: Callable[[], Iterable[TextDocument]], tokens: Tokens, context: SystemContext, name: str, folder: Path
-) -> None:
-    with context.progress.stage(f"{name}: documents") as advance:
-
-        def read() -> Iterable[Document]:
-            for one in documents():
-                yield Document(one.id, tokens(one.text))
-                advance(1)
-
-        invert(read()).save(folder)
 
 
 @dataclass(frozen=True)
@@ -237,7 +190,7 @@ class LexicalRetriever(Retriever):
     scale: QueryNumber = lambda index, counts: 1.0
     bias: QueryNumber = lambda index, counts: 0.0
     later_first: bool = False
-    allowed: npt.NDArray[np.bool_] | None = None
+    allowed: Flags | None = None
 
     def counts(self, query: ReadQuery) -> Counter[str]:
         """Return the tokens of a query with their counts; those that no document has are left out."""
@@ -249,9 +202,8 @@ class LexicalRetriever(Retriever):
         counts = self.counts(query)
         if not counts:
             return Ranking.of({})
-        scores = self.index.scores(counts, self.weights) / self.scale(self.index, counts) + self.bias(
-            self.index, counts
-        )
+        scores = self.index.scores(counts, self.weights) / self.scale(self.index, counts)
+        scores += self.bias(self.index, counts)
         found = self.index.matching(counts)
         return best(self.index, scores, found if self.allowed is None else found & self.allowed, k, self.later_first)
 
@@ -266,10 +218,9 @@ class LexicalRetriever(Retriever):
             at = np.flatnonzero(np.isin(postings.documents, place))
             if len(at):
                 value = count * float(self.weights(self.index, postings)[at[0]]) / scale
-                parts.append(
-                    Explanation(value, f"{token}: {count} in the query, {postings.counts[at[0]]} in the document")
-                )
+                reason = f"{token}: {count} in the query, {postings.counts[at[0]]} in the document"
+                parts.append(Explanation(value, reason))
         parts.sort(key=lambda part: -part.value)
         if bias := self.bias(self.index, counts):
             parts.append(Explanation(bias, "every document"))
-        return Explanation(sum(part.value for part in parts), f"{len(parts)} of {len(counts)} tokens", tuple(parts))
+        return Explanation.total(f"{len(parts)} of {len(counts)} tokens", parts)

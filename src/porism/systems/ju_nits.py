@@ -6,7 +6,6 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import partial
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -15,13 +14,12 @@ from porism.corpus.content import Content
 from porism.formula import Parsed
 from porism.formula.binary import Trees
 from porism.formula.tree import Node
-from porism.progress import Progress
 from porism.records import Explanation
-from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.systems.arrays import Floats
 from porism.systems.declared.context import SystemContext
-from porism.systems.inverted import Document, Floats, InvertedIndex, invert
-from porism.systems.tangent.trees import reads_official, searched_formula, trees_of, visual_trees
+from porism.systems.inverted import InvertedIndex, TokenDocument, kept_index
+from porism.systems.tangent.trees import TreeRetriever, reads_official, trees_of, visual_trees
 
 _LATEX = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[^\s{}]")
 _SPACING = frozenset((r"\,", r"\;", r"\!", r"\:", r"\ ", r"\quad", r"\qquad", r"\left", r"\right"))
@@ -57,11 +55,10 @@ Tokens = Literal["latex", "operators", "layout"]
 
 
 def formula_tokens(context: SystemContext, tokens: Tokens = "latex", idf: bool = True) -> Retriever:
-    """Find formulas by the cosine of their token vectors; `tokens` are those of LaTeX, the operator tree or the layout
-    tree."""
-    build = partial(_write, context.content, tokens, context.progress)
-    folder = context.cached(f"formula-tokens-{tokens}", None, build, ("porism.systems.ju_nits",))
-    return TokenSearch(InvertedIndex.open(folder), tokens, idf, reads_official(context.content))
+    """Find formulas by the cosine of tokens: of LaTeX, of the operator tree, or of the layout tree."""
+    made = partial(token_documents, context.content, tokens)
+    index = kept_index(context, f"formula-tokens-{tokens}", None, made, (__name__,))
+    return TokenSearch(index, tokens, idf, reads_official(context.content))
 
 
 def tokens_of(kind: Tokens, latex: str, trees: Trees) -> list[str]:
@@ -71,24 +68,18 @@ def tokens_of(kind: Tokens, latex: str, trees: Trees) -> list[str]:
     return operator_tokens(trees.operators) if kind == "operators" else layout_tokens(trees.layout)
 
 
-def _write(content: Content, kind: Tokens, progress: Progress, folder: Path) -> None:
-    with progress.stage(f"{kind} tokens", content.count("visuals")) as advance:
-
-        def documents() -> Iterator[Document]:
-            for visual_id, trees, latex in visual_trees(content):
-                yield Document(visual_id, tokens_of(kind, latex, trees))
-                advance(1)
-
-        invert(documents()).save(folder)
+def token_documents(content: Content, kind: Tokens) -> Iterator[TokenDocument]:
+    """Yield the tokens of every visual id."""
+    for visual_id, trees, latex in visual_trees(content):
+        yield TokenDocument(visual_id, tokens_of(kind, latex, trees))
 
 
-class TokenSearch(Retriever):
+class TokenSearch(TreeRetriever):
     """Formulas by the cosine of token vectors."""
 
-    finds = "formulas"
-
     def __init__(self, index: InvertedIndex, kind: Tokens, idf: bool, official: bool) -> None:
-        self._index, self._kind, self._official = index, kind, official
+        super().__init__(official)
+        self._index, self._kind = index, kind
         size, known = len(index.ids), np.maximum(index.frequencies, 1)
         self._weights: Floats = 1.0 + np.log(size / known) if idf and size else np.ones(len(known))
         squares = np.zeros(size)
@@ -96,22 +87,18 @@ class TokenSearch(Retriever):
         np.add.at(squares, index.documents, owners**2)
         self._lengths = np.sqrt(squares)
 
-    def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return the best k formulas by visual id."""
-        formula = searched_formula(query, self._official)
-        if formula is None:
-            return Ranking.of({})
+    def ranked(self, formula: Parsed, k: int) -> Ranking:
+        """Return the formulas with a token of the query."""
         scores = np.zeros(len(self._index.ids))
         for token, weight in self._query(formula).items():
             postings = self._index.postings(token)
             scores[postings.documents] += weight * postings.counts
         scores /= np.maximum(self._lengths, 1e-12)
         found = np.flatnonzero(scores)
-        return Ranking.sorted(self._index.ids[found], scores[found]).top(k)
+        return Ranking.sorted(self._index.ids[found], scores[found])
 
     def _query(self, formula: Parsed) -> dict[str, float]:
-        """Return the factor of each token's count: query count times squared idf, divided by the length of the
-        query."""
+        """Return the factor of each token's count: query count times squared idf, divided by the query's length."""
         counts = Counter(tokens_of(self._kind, formula.latex, trees_of(formula)))
         known = {token: count for token, count in counts.items() if token in self._index.codes}
         weights = {token: float(self._weights[self._index.codes[token]]) for token in known}
@@ -119,17 +106,14 @@ class TokenSearch(Retriever):
         length = np.sqrt(unknown + sum((count * weights[token]) ** 2 for token, count in known.items()))
         return {token: count * weights[token] ** 2 / max(float(length), 1e-12) for token, count in known.items()}
 
-    def explain(self, query: ReadQuery, id: int) -> Explanation:
+    def explained(self, formula: Parsed, id: int) -> Explanation | None:
         """Return what each token adds to the cosine."""
-        formula = searched_formula(query, self._official)
         rows = np.flatnonzero(self._index.ids == id)
-        if formula is None or not len(rows):
-            return Explanation(0.0, "no formula to compare")
         parts = []
         for token, weight in self._query(formula).items():
             postings = self._index.postings(token)
-            at = np.flatnonzero(postings.documents == rows[0])
+            at = np.flatnonzero(np.isin(postings.documents, rows))
             if len(at):
                 value = weight * float(postings.counts[at[0]]) / max(float(self._lengths[rows[0]]), 1e-12)
                 parts.append(Explanation(value, f"token {token}"))
-        return Explanation(sum(part.value for part in parts), "cosine of token vectors", tuple(parts))
+        return Explanation.total("cosine of token vectors", parts) if len(rows) else None

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from porism.errors import PorismError
 from porism.evaluate.text_measures import DOLLAR
-from porism.progress import Progress, Silent
+from porism.progress import Progress
 from porism.records import Topic
 from porism.safe_path import import_own
 from porism.search.generation.answer_text import MAX_LENGTH
@@ -23,10 +23,18 @@ from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import OWN_FILE, Declaration, find_declaration, shipped
 from porism.systems.declared.parts import make_part
 from porism.systems.declared.pipeline import build_declared, check_overrides, needed_models, not_runnable
-from porism.systems.named_models import ModelUse, missing_model, missing_models
+from porism.systems.named_models import AppliedModel, missing_model, missing_models
 from porism.systems.topic_queries import HandQueries, topic_query
 
 DEFAULT = shipped()[0].name
+
+
+class SystemValues(TypedDict, total=False):
+    """What a system may be given besides the index: hand-written queries, progress, directories of named models."""
+
+    queries: HandQueries | None
+    progress: Progress
+    models: Mapping[str, str]
 
 
 def open_system(
@@ -34,23 +42,15 @@ def open_system(
     name: str,
     task: int | None = None,
     *,
-    queries: HandQueries | None = None,
     options: Mapping[str, Mapping[str, Any]] | None = None,
     cache: str | Path | None = None,
-    progress: Progress | None = None,
-    models: Mapping[str, str] | None = None,
+    **values: Unpack[SystemValues],
 ) -> Pipeline:
     """Open an index and return the system with a name over it. `options` (part -> option -> value) win over the
-    declaration; `models` are the directories of named models."""
-    context = SystemContext(
-        Index(open_store(index).snapshot()),
-        task or system_task(name) or 1,
-        Path(cache) if cache else State(index).systems,
-        queries,
-        progress or Silent(),
-        options or {},
-        models or {},
-    )
+    declaration; `queries` are written by hand, `models` the directories of named models."""
+    place = Path(cache) if cache else State(index).systems
+    chosen = task or system_task(name) or 1
+    context = SystemContext(Index(open_store(index).snapshot()), chosen, place, overrides=options or {}, **values)
     return load_system(name, context)
 
 
@@ -72,21 +72,14 @@ def system_task(name: str) -> int | None:
 def load_system(name: str, context: SystemContext) -> Pipeline:
     """Return the system with a name as a pipeline."""
     if not is_declared(name):
-        return Pipeline([NamedPart(name.rpartition(":")[2], _own_system(name, context.index))], name)
+        own, label = own_object(name, context.index), name.rpartition(":")[2]
+        if not isinstance(own, Retriever):
+            fix = "derive it from porism.search.retriever.Retriever"
+            raise PorismError(f"{label} is not a Retriever", where=name, fix=fix)
+        return Pipeline([NamedPart(label, own)], name)
     declaration = find_declaration(name, context.task)
     check_overrides(declaration, context.overrides)
     return build_declared(declaration, context)
-
-
-def _own_system(name: str, index: Index) -> Retriever:
-    """Import a user's class, or function that returns a retriever, and call it with the index."""
-    system = own_object(name, index)
-    if not isinstance(system, Retriever):
-        class_name = name.partition(":")[2]
-        raise PorismError(
-            f"{class_name} is not a Retriever", where=name, fix="derive it from porism.search.retriever.Retriever"
-        )
-    return system
 
 
 def own_object(name: str, index: Index) -> object:
@@ -116,9 +109,8 @@ def parse_overrides(settings: Sequence[str]) -> Mapping[str, Mapping[str, str]]:
         name, equals, value = setting.partition("=")
         part, dot, option = name.strip().rpartition(".")
         if not (equals and dot and part and option):
-            raise PorismError(
-                f"{setting!r} is no option", where="--set", fix="write part.option=value, as terrier.k1=0.9"
-            )
+            fix = "write part.option=value, as terrier.k1=0.9"
+            raise PorismError(f"{setting!r} is no option", where="--set", fix=fix)
         found.setdefault(part, {})[option] = value.strip()
     return found
 
@@ -127,23 +119,14 @@ def task_of(requested: int | None, system: str, topics: Sequence[Topic]) -> int:
     """Return the task of a run. Refuse a system, topics and a requested task that do not fit together."""
     by_topics = _task_of_topics(topics)
     if is_declared(system):
-        declared = find_declaration(system, requested or (by_topics if _has_two_tasks(system) else None)).task
+        # A system of several tasks, or an unknown one: the search with a task reports it.
+        declared = find_declaration(system, requested or (None if system_task(system) else by_topics)).task
     else:
         declared = requested or by_topics or 1
     if by_topics is not None and by_topics != (1 if declared == 3 else declared):  # Task 3 has the topics of Task 1
-        raise PorismError(
-            f"topic {topics[0].id} is one of Task {by_topics}, not of Task {declared}",
-            fix=f"give topics of Task {declared}, or run a system of Task {by_topics}",
-        )
+        fix = f"give topics of Task {declared}, or run a system of Task {by_topics}"
+        raise PorismError(f"topic {topics[0].id} is one of Task {by_topics}, not of Task {declared}", fix=fix)
     return declared
-
-
-def _has_two_tasks(system: str) -> bool:
-    try:
-        find_declaration(system)
-    except PorismError:
-        return True  # ambiguous, or unknown: the search with a task reports it
-    return False
 
 
 def _task_of_topics(topics: Sequence[Topic]) -> int | None:
@@ -182,7 +165,7 @@ class AnswerSystem:
         return written
 
     @property
-    def models(self) -> tuple[ModelUse, ...]:
+    def models(self) -> tuple[AppliedModel, ...]:
         """The models that the parts use, each once."""
         before = self._finder.models if self._finder else ()
         return tuple(dict.fromkeys((*before, *getattr(self._answerer, "models", ()))))
@@ -198,9 +181,8 @@ def _check(text: str) -> None:
         fix = "cut it with porism.search.generation.answer_text.fitting_text"
         raise PorismError(f"wrote {len(text):,} characters; the lab allows {MAX_LENGTH:,}", fix=fix)
     if len(DOLLAR.findall(text)) % 2:
-        raise PorismError(
-            "wrote a formula that is not closed", fix="make the text with porism.search.generation.answer_text"
-        )
+        fix = "make the text with porism.search.generation.answer_text"
+        raise PorismError("wrote a formula that is not closed", fix=fix)
 
 
 def build_answer_system(declaration: Declaration, context: SystemContext) -> AnswerSystem:
@@ -224,8 +206,7 @@ def build_answer_system(declaration: Declaration, context: SystemContext) -> Ans
 
 
 def load_answerer(name: str, context: SystemContext) -> AnswerSystem:
-    """Return the Task 3 system with a name: a declared one, or an answerer of the user's own,
-    `my_module:MyAnswerer`."""
+    """Return the Task 3 system with a name: a declared one, or the user's own, `my_module:MyAnswerer`."""
     if is_declared(name):
         declaration = find_declaration(name, 3)
         check_overrides(declaration, context.overrides)

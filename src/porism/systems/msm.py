@@ -13,9 +13,10 @@ from functools import partial
 import numpy as np
 
 from porism.search.retriever import Retriever
+from porism.systems.arrays import Floats
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import DocumentKind, answer_documents
-from porism.systems.inverted import Floats, InvertedIndex, LexicalRetriever, Postings, token_index, topic_fields
+from porism.systems.inverted import InvertedIndex, LexicalRetriever, Postings, token_index, topic_fields
 
 WORD = re.compile(r"(?:(?!\d)\w)+")
 SHORTEST, LONGEST = 2, 15
@@ -46,10 +47,8 @@ class PlusWeights:
         counts = postings.counts.astype(np.float64)
         lengths = index.lengths[postings.documents]
         idf = np.log((len(index.ids) + 1.0) / len(postings.documents))
-        saturated = (
-            (self.k1 + 1.0) * counts / (counts + self.k1 * (1.0 - self.b + self.b * lengths / index.mean_length))
-        )
-        return np.asarray(idf * saturated)
+        penalties = self.k1 * (1.0 - self.b + self.b * lengths / index.mean_length)
+        return np.asarray(idf * ((self.k1 + 1.0) * counts / (counts + penalties)))
 
 
 def constant_share(index: InvertedIndex, counts: Mapping[str, int], delta: float) -> float:
@@ -62,8 +61,7 @@ def constant_share(index: InvertedIndex, counts: Mapping[str, int], delta: float
 
 @dataclass(frozen=True, slots=True)
 class CosineWeights:
-    """gensim's TfidfModel: tf x log2(N / df), documents and queries of unit length; `norms` are those of the
-    documents."""
+    """gensim's TfidfModel: tf x log2(N / df), documents and queries of unit length; `norms` are of documents."""
 
     norms: Floats
 
@@ -73,13 +71,10 @@ class CosineWeights:
         return np.asarray(idf * idf * postings.counts / np.maximum(self.norms[postings.documents], 1e-12))
 
 
-def _idfs(index: InvertedIndex) -> Floats:
-    return np.asarray(np.log2(len(index.ids) / np.maximum(index.frequencies, 1)))
-
-
 def document_norms(index: InvertedIndex) -> Floats:
     """Return the length of each document's vector of tf x idf."""
-    weights = index.counts * np.repeat(_idfs(index), index.frequencies)
+    idfs = np.log2(len(index.ids) / np.maximum(index.frequencies, 1))
+    weights = index.counts * np.repeat(idfs, index.frequencies)
     return np.asarray(np.sqrt(np.bincount(index.documents, weights * weights, minlength=len(index.ids))))
 
 

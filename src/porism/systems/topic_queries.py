@@ -85,8 +85,7 @@ HEADER = "qid"
 
 @dataclass(frozen=True, slots=True)
 class HandQuery:
-    """What a person wrote for a topic: phrases, formulas in LaTeX, and, in files for dense models, the text around the
-    formula."""
+    """What a person wrote for a topic: phrases, LaTeX, and, for dense models, the text around the formula."""
 
     topic: str
     phrases: tuple[str, ...] = ()
@@ -111,8 +110,7 @@ class HandQueries:
 
 @report_unreadable("write a line for each topic: topic<TAB>formula")
 def read_hand_queries(path: str | Path) -> HandQueries:
-    """Read a file of hand-written queries: a JSON list, a table `qid term tex ...`, or a table `topic, formula,
-    ...`."""
+    """Read hand-written queries: a JSON list, a table `qid term tex ...`, or a table `topic, formula, ...`."""
     with open_text(path) as stream:
         text = stream.read()
     found = _from_json(text, str(path)) if text.lstrip().startswith("[") else _from_table(text, str(path))
@@ -122,9 +120,8 @@ def read_hand_queries(path: str | Path) -> HandQueries:
             raise PorismError(f"topic {query.topic} appears twice", where=str(path), fix="keep one of them")
         queries[query.topic] = query
     if not queries:
-        raise PorismError(
-            "no query in this file", where=str(path), fix="write a line for each topic: topic<TAB>formula"
-        )
+        fix = "write a line for each topic: topic<TAB>formula"
+        raise PorismError("no query in this file", where=str(path), fix=fix)
     return HandQueries(str(path), queries)
 
 
@@ -149,8 +146,7 @@ def _json_query(entry: Mapping[str, Any]) -> HandQuery:
 
 
 def _from_table(text: str, where: str) -> Iterator[HandQuery]:
-    """Yield the queries of a table. With the header `qid` the second column holds phrases, separated by commas; else
-    all are formulas."""
+    """Yield the queries of a table: with the header `qid` the second column holds phrases, else all are formulas."""
     lines = lines_of(text)
     has_phrases = bool(lines) and lines[0].split("\t")[0].strip() == HEADER
     for number, line in enumerate(lines, 1):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from porism.systems.approach0.grammar import Node, parse
+from porism.systems.approach0.grammar import OperatorNode, parse
 from porism.systems.approach0.lexer import UnreadableFormula, tokenize
 
 
-def shown(node: Node | None) -> str:
+def shown(node: OperatorNode | None) -> str:
     """A tree in one line; a variable without scripts is its letter."""
     if node is None:
         return ""

@@ -16,7 +16,7 @@ from porism.errors import PorismError
 from porism.search.query import read_query
 from porism.search.retriever import Pipeline, Retriever
 from porism.store import open_content
-from porism.systems.inverted import Document, invert
+from porism.systems.inverted import TokenDocument, invert
 from porism.systems.loading import open_system
 from porism.systems.mathdowers.documents import ThreadDocuments, formula_documents
 from porism.systems.mathdowers.queries import engine_tokens, formula_query_tokens
@@ -39,7 +39,11 @@ def system(demo: Path, cache: Path, name: str, **options: Any) -> Retriever:
 
 def test_bm25_of_words_and_tuples() -> None:
     index = invert(
-        [Document(7, ["ring", "ring", "#x#"]), Document(8, ["field"]), Document(9, ["ring", "#x#", "#x#", "#y#"])]
+        [
+            TokenDocument(7, ["ring", "ring", "#x#"]),
+            TokenDocument(8, ["field"]),
+            TokenDocument(9, ["ring", "#x#", "#x#", "#y#"]),
+        ]
     )
     found = WeightedBM25(index, 0.2).search(["ring", "ring", "#x#", "unknown"], 10)
     idf = math.log(1 + (3 - 2 + 0.5) / (2 + 0.5))
@@ -56,7 +60,7 @@ def test_bm25_of_words_and_tuples() -> None:
 
 
 def test_equal_scores_keep_the_order_of_documents() -> None:
-    index = invert([Document(number, ["a"]) for number in (3, 1, 2)])
+    index = invert([TokenDocument(number, ["a"]) for number in (3, 1, 2)])
     assert WeightedBM25(index, 0.5).search(["a"], 2).ids.tolist() == [3, 1]
 
 
@@ -167,7 +171,7 @@ def test_formula_rankings_follow_the_original_engine(shared_data: Path) -> None:
     csv.field_size_limit(sys.maxsize)
     with open(shared_data / "formula-pool-2020/formulas.tsv", encoding="utf-8", newline="") as stream:
         rows = list(csv.DictReader(stream, delimiter="\t", quoting=csv.QUOTE_NONE))
-    index = invert(Document(int(row["visual_id"]), math_tokens(row["mathml"], L8_SEARCH)) for row in rows)
+    index = invert(TokenDocument(int(row["visual_id"]), math_tokens(row["mathml"], L8_SEARCH)) for row in rows)
     ranking = WeightedBM25(index, 0.18)
     expected: dict[str, list[tuple[str, float]]] = {}
     for line in (shared_data / "fidelity/mathdowers-original.pool2020.L8.trec").read_text().splitlines():

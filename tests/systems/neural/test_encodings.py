@@ -14,7 +14,7 @@ from porism.search.engine import Engine
 from porism.systems import encoded as encodings
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import TextDocument
-from porism.systems.encoded import EncodedDocuments, Singles, encoded_documents
+from porism.systems.encoded import EncodedDocuments, Singles, TextSource, encoded_documents
 
 TEXTS = [TextDocument(number, f"text {number % 7}") for number in range(10, 24)]
 
@@ -42,7 +42,7 @@ def context(engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def encoded(
     context: SystemContext, encode: Counting, texts: list[TextDocument] = TEXTS, code: Sequence[str] = ()
 ) -> EncodedDocuments:
-    return encoded_documents(context, "test", ("digest", 128), lambda: iter(texts), encode, code)
+    return encoded_documents(context, TextSource("test", (), lambda: iter(texts), code), ("digest", 128), encode)
 
 
 def test_every_document_has_its_vectors(context: SystemContext) -> None:

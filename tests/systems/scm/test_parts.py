@@ -17,8 +17,8 @@ from porism.systems.scm.similarity import MOST, Neighbours, by_cosine, by_edit_d
 from porism.systems.scm.tokens import (
     BytePairs,
     Line,
-    Piece,
-    Vocabulary,
+    LinePiece,
+    LineVocabulary,
     line_of,
     paragraphs,
     read_merges,
@@ -49,20 +49,22 @@ def test_only_paragraphs_are_lines_and_neighbouring_formulas_are_one_piece() -> 
     html = f"<p>Let {span.format(1, 'x')} {span.format(2, 'y')} be</p><ul><li>outside</li></ul><p>end {span.format(3, 'z')}</p>"
     text = read_official(html)
     lines = [line_of(segments, True) for segments in paragraphs(text)]
-    assert lines[0].pieces == (Piece("Let", False), Piece("x y", True), Piece("be", False))
-    assert lines[1].pieces == (Piece("end", False), Piece("z", True))
-    assert [line_of(segments, False).pieces for segments in paragraphs(text)][1] == (Piece("end", False),)
+    assert lines[0].pieces == (LinePiece("Let", False), LinePiece("x y", True), LinePiece("be", False))
+    assert lines[1].pieces == (LinePiece("end", False), LinePiece("z", True))
+    assert [line_of(segments, False).pieces for segments in paragraphs(text)][1] == (LinePiece("end", False),)
 
 
 def test_byte_pairs_of_text_and_latex(tmp_path: Path) -> None:
-    lines = [Line((Piece("the ring of the ring", False), Piece("\\frac a + \\frac b", True)))] * 5
+    lines = [Line((LinePiece("the ring of the ring", False), LinePiece("\\frac a + \\frac b", True)))] * 5
     for name in ("text.json", "again.json"):
         train_text(texts_of(lines, False), tmp_path / name)
     assert (tmp_path / "text.json").read_bytes() == (tmp_path / "again.json").read_bytes()
     train_latex(texts_of(lines, True), tmp_path / "latex.json")
-    found = BytePairs(tmp_path).tokens(Line((Piece("ring", False), Piece("\\frac b", True), Piece("the", False))))
+    found = BytePairs(tmp_path).tokens(
+        Line((LinePiece("ring", False), LinePiece("\\frac b", True), LinePiece("the", False)))
+    )
     assert found == ["Ġring", "[MATH]", "\\frac", "b", "[/MATH]", "Ġthe"]
-    assert BytePairs(tmp_path).tokens(Line((Piece("b", True),))) == ["[MATH]", "b"]
+    assert BytePairs(tmp_path).tokens(Line((LinePiece("b", True),))) == ["[MATH]", "b"]
 
 
 def test_merges_of_a_directory(tmp_path: Path) -> None:
@@ -71,12 +73,12 @@ def test_merges_of_a_directory(tmp_path: Path) -> None:
     (tmp_path / "vocab.json").write_text('{"a": 0, "b": 1, "Ġ": 2, "ab": 3, "Ġab": 4}')
     (tmp_path / "merges.txt").write_text("#version: 0.2\na b\nĠ ab\n")
     read_merges(tmp_path, tmp_path / "text.json")
-    assert BytePairs(tmp_path).tokens(Line((Piece("abab", False),))) == ["Ġab", "ab"]
+    assert BytePairs(tmp_path).tokens(Line((LinePiece("abab", False),))) == ["Ġab", "ab"]
 
 
 def test_vocabulary_and_weights(tmp_path: Path) -> None:
     lines = [["a", "b", "a"], ["a", "c"], ["b", "d"], ["e"], ["a", "e"], ["f"]]
-    vocabulary = Vocabulary.of(lines)
+    vocabulary = LineVocabulary.of(lines)
     assert vocabulary.tokens == ("a", "b", "e")
     assert (vocabulary.lines, vocabulary.mean_length) == (6, 11 / 6)
     counts = vocabulary.counts(["a", "a", "b", "c"])
@@ -84,7 +86,7 @@ def test_vocabulary_and_weights(tmp_path: Path) -> None:
     penalty = 1.5 * (0.25 + 0.75 * 3 / (11 / 6))
     assert vocabulary.weights(counts)[0] == pytest.approx(np.log(7 / 3.5) * 2 / (2 + penalty))
     vocabulary.save(tmp_path)
-    assert Vocabulary.open(tmp_path) == vocabulary
+    assert LineVocabulary.open(tmp_path) == vocabulary
 
 
 def test_neighbours_by_edit_distance_equal_those_of_the_plain_algorithm() -> None:
@@ -182,7 +184,7 @@ def test_vectors_do_not_depend_on_the_hash_seed() -> None:
 
 
 def test_an_empty_vocabulary_has_an_empty_matrix() -> None:
-    vocabulary = Vocabulary.of([])
+    vocabulary = LineVocabulary.of([])
     matrix = similarity_matrix(by_edit_distance(vocabulary.tokens, ignore), vocabulary.idf, False)
     assert matrix.shape == (0, 0)
     nothing = by_cosine(np.zeros((0, 4), np.float32), np.zeros(0, np.int32), 0, 1, ignore)

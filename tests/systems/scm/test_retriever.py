@@ -12,7 +12,7 @@ from porism.errors import PorismError
 from porism.search.query import read_query
 from porism.search.retriever import Pipeline, Retriever
 from porism.systems.loading import open_system
-from porism.systems.scm.retriever import SoftModel, SoftSearch, expanded, query_counts
+from porism.systems.scm.retriever import SoftSearch, SoftSpace
 from porism.systems.topic_queries import topic_of
 
 pytest.importorskip("tokenizers", reason='pip install "porism[systems]"')
@@ -53,20 +53,20 @@ def soft_search(retriever: Retriever) -> SoftSearch:
 
 
 def test_similarities_keep_the_length_of_queries(demo: Path, cache: Path) -> None:
-    model: SoftModel = soft_search(system(demo, cache, JOINT))._spaces[0]
+    model: SoftSpace = soft_search(system(demo, cache, JOINT))._spaces[0]
     query = read_query(QUERY)
     vector = np.zeros(len(model.vocabulary.tokens))
-    for code, count in query_counts(model, topic_of(query)).items():
+    for code, count in model.query_counts(topic_of(query)).items():
         vector[code] = count
     similarity = model.similarity.toarray()
     assert (similarity == similarity.T).all()
     scaled = vector * np.linalg.norm(vector) / np.sqrt(vector @ similarity @ vector)
-    assert expanded(model, query) == pytest.approx(similarity @ scaled)
+    assert model.expanded(query) == pytest.approx(similarity @ scaled)
 
 
 def test_the_title_counts_gamma_times(demo: Path, cache: Path) -> None:
     once, often = (soft_search(system(demo, cache, JOINT, gamma=gamma))._spaces[0] for gamma in (1, 3))
-    counts = [query_counts(model, topic_of(read_query(QUERY))) for model in (once, often)]
+    counts = [model.query_counts(topic_of(read_query(QUERY))) for model in (once, often)]
     assert counts[0]
     assert {code: 3 * count for code, count in counts[0].items()} == counts[1]
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.hashing import hash64
-from porism.systems.approach0.grammar import Node, parse
+from porism.systems.approach0.grammar import OperatorNode, parse
 from porism.systems.approach0.lexer import UnreadableFormula
-from porism.systems.inverted import open_arrays, save_arrays
+from porism.systems.arrays import Ints, Small, StoredIndex, starts_of
 
 MAX_LEAVES = 64  # of a formula; the original reads no more paths
 MAX_KEYS = 128  # different keys of an indexed formula
@@ -32,8 +31,7 @@ EQUAL_SYMBOLS = frozenset({"SEP", "TIMES"})  # classes whose operators are all o
 
 
 class Step(NamedTuple):
-    """One node on a path: its classes (with sign and position, if any), its number in the formula, its operator
-    symbol."""
+    """A node on a path: its classes (with sign and position, if any), its number, and its operator symbol."""
 
     classes: tuple[str, ...]
     node: int
@@ -79,16 +77,16 @@ class _Prefix(NamedTuple):
     operators: tuple[str, ...]
 
 
-class _Reader:
+class _TreeReader:
     """Walks one tree: leaves from left to right, and the number of leaves under each node."""
 
-    def __init__(self, root: Node) -> None:
+    def __init__(self, root: OperatorNode) -> None:
         self.leaves: list[_Leaf] = []
         self.sizes: dict[int, int] = {}  # leaves under a node, and operands that are missing below it
         self._nodes = 0
         self._walk(root, ())
 
-    def _walk(self, node: Node, above: tuple[Step, ...]) -> tuple[int, int]:
+    def _walk(self, node: OperatorNode, above: tuple[Step, ...]) -> tuple[int, int]:
         """Read a subtree; return its number of leaves and of missing operands."""
         if not node.children:
             self.leaves.append(_Leaf(f"{node.node_class}:{node.symbol}", node.node_class, above))
@@ -104,7 +102,7 @@ class _Reader:
         return leaves, missing + node.missing
 
 
-def _step(node: Node, child: Node, number: int, position: int) -> Step:
+def _step(node: OperatorNode, child: OperatorNode, number: int, position: int) -> Step:
     classes: tuple[str, ...] = (node.node_class,)
     operator = "" if node.node_class in NO_ROOTS else node.node_class
     if operator and node.node_class not in EQUAL_SYMBOLS:
@@ -117,16 +115,16 @@ def _step(node: Node, child: Node, number: int, position: int) -> Step:
     return Step(classes, number, operator)
 
 
-def formula_paths(root: Node, is_query: bool = False) -> FormulaPaths:
+def formula_paths(root: OperatorNode, is_query: bool = False) -> FormulaPaths:
     """Return the path groups of a tree. A query keeps all of them; an indexed formula loses those under small nodes."""
-    tree = root if root.children else Node("NIL", "NIL", [root])
-    reader = _Reader(tree)
+    tree = root if root.children else OperatorNode("NIL", "NIL", [root])
+    reader = _TreeReader(tree)
     leaves = reader.leaves[:MAX_LEAVES]
     smallest = 0.0 if is_query else SMALLEST_SHARE * len(leaves)
     prefixes = [(leaf, one) for leaf in leaves for one in _prefixes(leaf) if reader.sizes[one.node] > smallest]
     keys = dict.fromkeys(one.key for _, one in prefixes)
-    if len(keys) > MAX_KEYS and not is_query:  # the shortest ones stay
-        keys = dict.fromkeys(sorted(keys, key=_length)[:MAX_KEYS])
+    if len(keys) > MAX_KEYS and not is_query:  # those with the fewest nodes stay; signs are no nodes
+        keys = dict.fromkeys(sorted(keys, key=lambda key: key.count(" ") - key.count(f" {SIGN}"))[:MAX_KEYS])
     groups: dict[tuple[str, int], PathGroup] = {}
     for leaf, one in prefixes:
         if one.key in keys:
@@ -134,11 +132,6 @@ def formula_paths(root: Node, is_query: bool = False) -> FormulaPaths:
             group.symbols[leaf.symbol] += 1
             group.operators[one.operators] += 1
     return FormulaPaths(tuple(groups.values()), len(leaves))
-
-
-def _length(key: str) -> int:
-    """Return the number of nodes on a path; signs are no nodes."""
-    return len(key.split(" ")) - key.count(f" {SIGN}")
 
 
 def _prefixes(leaf: _Leaf) -> Iterator[_Prefix]:
@@ -153,26 +146,8 @@ def _prefixes(leaf: _Leaf) -> Iterator[_Prefix]:
             yield _Prefix(" ".join(names), step.node, operators)
 
 
-Ints = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
-ARRAYS = (
-    "leaves",
-    "node_formulas",
-    "node_starts",
-    "keys",
-    "operators",
-    "widths",
-    "symbol_starts",
-    "symbols",
-    "counts",
-    "by_key",
-    "key_values",
-    "key_starts",
-)
-
-
 @dataclass(frozen=True)
-class PathIndex:
+class PathIndex(StoredIndex):
     """Path groups of formulas.
 
     Formula f has `leaves[f]` paths (0 where it cannot be read). Node n belongs to formula `node_formulas[n]`, its
@@ -181,7 +156,6 @@ class PathIndex:
     by_key[key_starts[i]:key_starts[i + 1]].
     """
 
-    symbol_codes: dict[str, int]
     leaves: Small
     node_formulas: Small
     node_starts: Ints
@@ -195,38 +169,23 @@ class PathIndex:
     key_values: Ints
     key_starts: Ints
 
-    @property
+    @cached_property
     def group_nodes(self) -> Small:
         """The node of each group."""
         return np.repeat(np.arange(len(self.node_formulas), dtype=np.int32), np.diff(self.node_starts))
 
-    def save(self, folder: Path) -> None:
-        """Write the index into a folder."""
-        save_arrays(self, ARRAYS, self.symbol_codes, folder)
 
-    @classmethod
-    def open(cls, folder: Path) -> PathIndex:
-        """Open an index; its arrays are mapped, not read."""
-        codes, arrays = open_arrays(ARRAYS, folder)
-        return cls(codes, *arrays)
-
-
-@dataclass
-class _Writer:
+class PathWriter:
     """Collects the groups of one formula after the other."""
 
-    codes: dict[str, int] = field(default_factory=dict)
-    leaves: array[int] = field(default_factory=lambda: array("i"))
-    node_formulas: array[int] = field(default_factory=lambda: array("i"))
-    node_sizes: array[int] = field(default_factory=lambda: array("i"))
-    keys: array[int] = field(default_factory=lambda: array("q"))
-    operators: array[int] = field(default_factory=lambda: array("q"))
-    widths: array[int] = field(default_factory=lambda: array("i"))
-    symbol_sizes: array[int] = field(default_factory=lambda: array("i"))
-    symbols: array[int] = field(default_factory=lambda: array("i"))
-    counts: array[int] = field(default_factory=lambda: array("i"))
+    def __init__(self) -> None:
+        self.codes: dict[str, int] = {}
+        self.leaves, self.node_formulas, self.node_sizes, self.widths = (array("i") for _ in range(4))
+        self.symbol_sizes, self.symbols, self.counts = (array("i") for _ in range(3))
+        self.keys, self.operators = array("q"), array("q")
 
     def add(self, paths: FormulaPaths | None) -> None:
+        """Add a formula; None stands for one that cannot be read."""
         formula = len(self.leaves)
         self.leaves.append(paths.leaves if paths else 0)
         nodes: dict[int, list[PathGroup]] = {}
@@ -248,6 +207,7 @@ class _Writer:
             self.counts.append(count)
 
     def index(self) -> PathIndex:
+        """Return the index of all formulas."""
         keys = np.array(self.keys, np.int64)
         by_key = np.argsort(keys, kind="stable").astype(np.int32)
         values, firsts = np.unique(keys[by_key], return_index=True)
@@ -255,23 +215,17 @@ class _Writer:
             self.codes,
             np.array(self.leaves, np.int32),
             np.array(self.node_formulas, np.int32),
-            _starts(self.node_sizes),
+            starts_of(self.node_sizes),
             keys,
             np.array(self.operators, np.int64),
             np.array(self.widths, np.int32),
-            _starts(self.symbol_sizes),
+            starts_of(self.symbol_sizes),
             np.array(self.symbols, np.int32),
             np.array(self.counts, np.int32),
             by_key,
             values,
             np.append(firsts, len(keys)).astype(np.int64),
         )
-
-
-def _starts(sizes: Sequence[int]) -> Ints:
-    starts = np.zeros(len(sizes) + 1, np.int64)
-    np.cumsum(np.array(sizes, np.int64), out=starts[1:])
-    return starts
 
 
 def read_paths(latex: str, is_query: bool = False) -> FormulaPaths | None:
@@ -285,7 +239,7 @@ def read_paths(latex: str, is_query: bool = False) -> FormulaPaths | None:
 
 def index_formulas(formulas: Iterable[str], advance: Callable[[int], None] = lambda number: None) -> PathIndex:
     """Index the path groups of formulas, in their order; `advance` is called for each."""
-    writer = _Writer()
+    writer = PathWriter()
     for latex in formulas:
         writer.add(read_paths(latex))
         advance(1)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from porism.systems.approach0.lexer import Token, UnreadableFormula, tokenize
+from porism.systems.approach0.lexer import LatexToken, UnreadableFormula, tokenize
 
 FLATTENED = frozenset([
     "ADD", "TIMES", "GTLS", "CAPCUP", "SUBSET", "INNI", "PARALL", "PROPTO", "BOWTIE", "ARROW", "TAB_COL", "TAB_ROW",
@@ -20,13 +20,12 @@ SIGNS = frozenset({"plus", "minus", "times", "relation", "separator", "modulo"})
 
 
 @dataclass(slots=True)
-class Node:
-    """A node of the operator tree. `negative` marks an operand of a sum with a minus sign; `missing` counts its missing
-    operands."""
+class OperatorNode:
+    """A node of the operator tree. `negative` marks an operand with a minus sign; `missing` counts missing operands."""
 
     node_class: str
     symbol: str
-    children: list[Node] = field(default_factory=list)
+    children: list[OperatorNode] = field(default_factory=list)
     negative: bool = False
     missing: int = 0
 
@@ -43,12 +42,12 @@ PAIRS = {
 }  # fmt: skip
 
 
-def is_missing(node: Node | None) -> bool:
+def is_missing(node: OperatorNode | None) -> bool:
     """Return whether an operand holds nothing."""
     return node is None or node.node_class == NOTHING
 
 
-def attach(node: Node, operand: Node | None, negative: bool = False) -> Node:
+def attach(node: OperatorNode, operand: OperatorNode | None, negative: bool = False) -> OperatorNode:
     """Add an operand; the operands of an operand of the same commutative class take its place."""
     if operand is None or operand.node_class == NOTHING:
         return node
@@ -61,40 +60,39 @@ def attach(node: Node, operand: Node | None, negative: bool = False) -> Node:
     return node
 
 
-def infix(operator: Node, left: Node | None, right: Node | None) -> Node:
+def infix(operator: OperatorNode, left: OperatorNode | None, right: OperatorNode | None) -> OperatorNode:
     """Attach both operands of an operator and count those that are missing."""
     operator.missing += (left is None) + (right is None)
     return attach(attach(operator, left), right)
 
 
-def unwrapped(node: Node | None) -> Node | None:
+def unwrapped(node: OperatorNode | None) -> OperatorNode | None:
     """Return the content of a pair of brackets: a fraction does not keep brackets around its operands."""
     return node.children[0] if node is not None and node.node_class == "GROUP" and len(node.children) == 1 else node
 
 
-def fraction(above: Node | None, below: Node | None) -> Node:
+def fraction(above: OperatorNode | None, below: OperatorNode | None) -> OperatorNode:
     """Return a fraction."""
-    return attach(attach(Node("FRAC", "frac"), unwrapped(above)), unwrapped(below))
+    return attach(attach(OperatorNode("FRAC", "frac"), unwrapped(above)), unwrapped(below))
 
 
-def hang(base: Node, scripts: list[Node], role: str) -> Node:
+def hang(base: OperatorNode, scripts: list[OperatorNode], role: str) -> OperatorNode:
     """Hang scripts on a base. A variable and a big operator have one hanger, whatever their scripts."""
     is_bare_big = len(base.children) == 1 and base.children[0].node_class == "BASE" and base.node_class != "SUBSUP"
     if role == "atom" or is_bare_big:
         base.children += scripts
         return base
-    holder = Node("BASE", "base", [base])
+    holder = OperatorNode("BASE", "base", [base])
     if role == "big":
-        return Node(base.node_class, base.symbol, [*scripts, holder])
-    return Node("SUBSUP", "subsup", [*scripts, holder])
+        return OperatorNode(base.node_class, base.symbol, [*scripts, holder])
+    return OperatorNode("SUBSUP", "subsup", [*scripts, holder])
 
 
-class Parser:
-    """Recursive descent over the tokens of one formula. Each method parses one level of precedence, and returns None
-    where nothing is."""
+class OperatorParser:
+    """Recursive descent: each method parses one level of precedence, and returns None where nothing is."""
 
-    def __init__(self, tokens: list[Token], where: str = "") -> None:
-        self.tokens = [*tokens, Token("end")]
+    def __init__(self, tokens: list[LatexToken], where: str = "") -> None:
+        self.tokens = [*tokens, LatexToken("end")]
         self.position = 0
         self.where = where
         self.in_cell = False  # directly in a cell of a matrix
@@ -104,7 +102,7 @@ class Parser:
         """Role of the next token."""
         return self.tokens[self.position].role
 
-    def take(self) -> Token:
+    def take(self) -> LatexToken:
         """Return the next token and move on."""
         token = self.tokens[self.position]
         self.position += 1
@@ -121,32 +119,36 @@ class Parser:
         fact = f"the grammar of Approach Zero has no place for token {self.position + 1} ({self.role})"
         return UnreadableFormula(fact, where=self.where)
 
-    def formula(self) -> Node | None:
+    def formula(self) -> OperatorNode | None:
         """Parse all tokens."""
         node = self.content()
         self.expect("end")
         return None if is_missing(node) else node
 
-    def content(self, in_cell: bool = False) -> Node | None:
+    def content(self, in_cell: bool = False) -> OperatorNode | None:
         """Parse what a pair of braces may hold: `a \\over b`, `n \\choose k`, or an expression."""
         outside, self.in_cell = self.in_cell, in_cell
         left = self.separated()
         while self.role in ("over", "choose"):
             role = self.take().role
             right = self.separated()
-            left = fraction(left, right) if role == "over" else attach(attach(Node("BINOM", "binom"), left), right)
+            left = (
+                fraction(left, right) if role == "over" else attach(attach(OperatorNode("BINOM", "binom"), left), right)
+            )
         self.in_cell = outside
         return left
 
-    def rows(self) -> Node | None:
+    def rows(self) -> OperatorNode | None:
         """Parse the rows of a matrix."""
-        return self.cells("row", Node("TAB_ROW", "row"), self.columns)
+        return self.cells("row", OperatorNode("TAB_ROW", "row"), self.columns)
 
-    def columns(self) -> Node | None:
+    def columns(self) -> OperatorNode | None:
         """Parse the cells of a row of a matrix."""
-        return self.cells("column", Node("TAB_COL", "column"), lambda: self.content(in_cell=True))
+        return self.cells("column", OperatorNode("TAB_COL", "column"), lambda: self.content(in_cell=True))
 
-    def cells(self, separator: str, parent: Node, cell: Callable[[], Node | None]) -> Node | None:
+    def cells(
+        self, separator: str, parent: OperatorNode, cell: Callable[[], OperatorNode | None]
+    ) -> OperatorNode | None:
         """Parse cells between separators; a single cell has no parent."""
         left = cell()
         if self.role != separator:
@@ -157,7 +159,7 @@ class Parser:
             attach(parent, cell())
         return parent
 
-    def separated(self) -> Node | None:
+    def separated(self) -> OperatorNode | None:
         """Parse commas, arrows and quantifiers, from the right."""
         left = self.related()
         if self.role not in ("separator", "labelled arrow"):
@@ -166,28 +168,27 @@ class Parser:
         if token.role == "labelled arrow":
             self.optional_argument()
             self.argument()
-        return infix(Node(token.node_class, token.symbol), left, self.separated())
+        return infix(OperatorNode(token.node_class, token.symbol), left, self.separated())
 
-    def related(self) -> Node | None:
+    def related(self) -> OperatorNode | None:
         """Parse relations, from the right."""
         left = self.annotated()
         if self.role != "relation":
             return left
         token = self.operator()
-        return infix(Node(token.node_class, token.symbol), left, self.related())
+        return infix(OperatorNode(token.node_class, token.symbol), left, self.related())
 
-    def annotated(self) -> Node | None:
-        """Parse `a \\overset{text}{=} b`, from the right: what carries the script becomes the operator, whatever it
-        is."""
+    def annotated(self) -> OperatorNode | None:
+        """Parse `a \\overset{text}{=} b`, from the right: what carries the script becomes the operator."""
         left = self.sum()
         if self.role != "over script":
             return left
         self.take()
         self.argument(sign=True)
-        relation = self.argument(sign=True) or Node(NOTHING, "")
+        relation = self.argument(sign=True) or OperatorNode(NOTHING, "")
         return infix(relation, left, self.annotated())
 
-    def sum(self) -> Node | None:
+    def sum(self) -> OperatorNode | None:
         """Parse sums, differences and `mod`, from the left."""
         left = self.product()
         while self.role in ("plus", "minus", "modulo"):
@@ -196,37 +197,37 @@ class Parser:
             if token.role == "minus":
                 left = self.difference(left, right)
             elif token.role == "plus":
-                left = attach(attach(Node("ADD", token.symbol, missing=is_missing(left)), left), right)
+                left = attach(attach(OperatorNode("ADD", token.symbol, missing=is_missing(left)), left), right)
             elif left is not None and left.node_class == "MODULAR" and left.children:
-                left.children[-1] = infix(Node("MODULAR", "mod"), left.children[-1], right)
+                left.children[-1] = infix(OperatorNode("MODULAR", "mod"), left.children[-1], right)
             else:
-                left = infix(Node("MODULAR", "mod"), left, right)
+                left = infix(OperatorNode("MODULAR", "mod"), left, right)
         return left
 
-    def difference(self, left: Node | None, right: Node | None) -> Node | None:
+    def difference(self, left: OperatorNode | None, right: OperatorNode | None) -> OperatorNode | None:
         """Return a sum whose last operand is negative."""
         if right is None:
-            return left or Node(NOTHING, "")
-        node = attach(Node("ADD", "plus", missing=is_missing(left)), left)
+            return left or OperatorNode(NOTHING, "")
+        node = attach(OperatorNode("ADD", "plus", missing=is_missing(left)), left)
         if not self.in_cell:
             return attach(node, right, negative=True)
         right.negative = True
-        return attach(node, Node("NEG", "minus", [right]))  # as in the original, inside matrices only
+        return attach(node, OperatorNode("NEG", "minus", [right]))  # as in the original, inside matrices only
 
-    def operator(self) -> Token:
+    def operator(self) -> LatexToken:
         """Take an operator; scripts on it, as in `=^*`, are dropped."""
         token = self.take()
         if token.role != "minus":
             self.scripts()
         return token
 
-    def product(self) -> Node | None:
+    def product(self) -> OperatorNode | None:
         """Parse products and quotients, from the left."""
         left = self.factor()
         while True:
             if self.role == "times":
                 self.operator()
-                left = attach(attach(Node("TIMES", "times"), left), self.factor())
+                left = attach(attach(OperatorNode("TIMES", "times"), left), self.factor())
                 continue
             if self.role == "slash" and left is not None:
                 self.take()
@@ -240,10 +241,10 @@ class Parser:
                 return left
             if left is not None:
                 missing = (left.node_class == NOTHING) + (right.node_class == NOTHING)
-                right = attach(attach(Node("TIMES", "times", missing=missing), left), right)
+                right = attach(attach(OperatorNode("TIMES", "times", missing=missing), left), right)
             left = right
 
-    def factor(self) -> Node | None:
+    def factor(self) -> OperatorNode | None:
         """Parse an operand with its scripts, primes and factorials."""
         role = self.role
         base = self.primary()
@@ -256,27 +257,26 @@ class Parser:
                 role = ""
             if self.role == "factorial":
                 self.take()
-                base = Node("FACT", "fact", [hang(base, [], role) if role == "big" else base])
+                base = OperatorNode("FACT", "fact", [hang(base, [], role) if role == "big" else base])
                 role = ""
         return hang(base, [], role) if role == "big" else base
 
-    def scripts(self) -> list[Node]:
+    def scripts(self) -> list[OperatorNode]:
         """Parse scripts and primes."""
-        found: list[Node] = []
+        found: list[OperatorNode] = []
         while self.role in ("script", "prime"):
             token = self.take()
             if token.role == "prime":
-                found.append(Node("SUPSCRIPT", "supscript", [Node("PRIME", "prime")]))
+                found.append(OperatorNode("SUPSCRIPT", "supscript", [OperatorNode("PRIME", "prime")]))
             else:
-                found.append(attach(Node(token.node_class, token.symbol), self.argument(sign=True)))
+                found.append(attach(OperatorNode(token.node_class, token.symbol), self.argument(sign=True)))
         return found
 
-    def argument(self, sign: bool = False) -> Node | None:
-        """Parse the argument of a command: braces or one operand without scripts; where `sign` allows it, an
-        operator."""
+    def argument(self, sign: bool = False) -> OperatorNode | None:
+        """Parse an argument: braces or one operand without scripts; where `sign` allows it, an operator."""
         if sign and self.role in SIGNS:
             token = self.take()
-            return Node(token.node_class, token.symbol)
+            return OperatorNode(token.node_class, token.symbol)
         if self.role == "open brace":
             return self.enclosed("close brace")
         node = self.atom()
@@ -284,21 +284,21 @@ class Parser:
             raise self.failure()
         return node
 
-    def optional_argument(self) -> Node | None:
+    def optional_argument(self) -> OperatorNode | None:
         """Parse an argument in square brackets, if one follows."""
         return self.enclosed("close square") if self.role == "open square" else None
 
-    def enclosed(self, closing: str) -> Node | None:
+    def enclosed(self, closing: str) -> OperatorNode | None:
         """Parse what is between an opening token and its closing one."""
         self.take()
         node = self.content()
         self.expect(closing)
         return node
 
-    def primary(self) -> Node | None:
+    def primary(self) -> OperatorNode | None:
         """Parse one operand without its scripts."""
         if self.role == "open brace":
-            return self.enclosed("close brace") or Node(NOTHING, "")
+            return self.enclosed("close brace") or OperatorNode(NOTHING, "")
         if self.role == "open matrix":
             self.take()
             node = self.rows()
@@ -306,7 +306,7 @@ class Parser:
             return node
         return self.fenced() if self.role.startswith("open") else self.atom()
 
-    def fenced(self) -> Node:
+    def fenced(self) -> OperatorNode:
         """Parse brackets with their content. Brackets directly in brackets count once."""
         opening = self.take().role.replace("open square", "open")
         content = self.content()
@@ -314,33 +314,35 @@ class Parser:
         if pair is None:
             raise self.failure()
         self.take()
-        return attach(Node(*pair), unwrapped(content) if pair[0] == "GROUP" else content)
+        return attach(OperatorNode(*pair), unwrapped(content) if pair[0] == "GROUP" else content)
 
-    def atom(self) -> Node | None:
+    def atom(self) -> OperatorNode | None:
         """Parse an operand that is no pair of brackets: a symbol, or a command with its arguments."""
         parse_command = COMMANDS.get(self.role)
         return None if parse_command is None else parse_command(self, self.take())
 
 
-def _leaf(_: Parser, token: Token) -> Node:
-    return Node(token.node_class, token.symbol)
+def _leaf(_: OperatorParser, token: LatexToken) -> OperatorNode:
+    return OperatorNode(token.node_class, token.symbol)
 
 
-def _variable(_: Parser, token: Token) -> Node:
-    return Node("SUBSUP", "subsup", [Node("BASE", "base", [Node(token.node_class, token.symbol)])])
+def _variable(_: OperatorParser, token: LatexToken) -> OperatorNode:
+    return OperatorNode(
+        "SUBSUP", "subsup", [OperatorNode("BASE", "base", [OperatorNode(token.node_class, token.symbol)])]
+    )
 
 
-def _digits(parser: Parser, token: Token) -> Node:
-    return Node(token.node_class, token.symbol, [_leaf(parser, parser.take()), _leaf(parser, parser.take())])
+def _digits(parser: OperatorParser, token: LatexToken) -> OperatorNode:
+    return OperatorNode(token.node_class, token.symbol, [_leaf(parser, parser.take()), _leaf(parser, parser.take())])
 
 
-def _fraction(parser: Parser, _: Token) -> Node:
+def _fraction(parser: OperatorParser, _: LatexToken) -> OperatorNode:
     return fraction(parser.argument(), parser.argument())
 
 
-def _arguments(number: int) -> Callable[[Parser, Token], Node]:
-    def parse_arguments(parser: Parser, token: Token) -> Node:
-        node = Node(token.node_class, token.symbol)
+def _arguments(number: int) -> Callable[[OperatorParser, LatexToken], OperatorNode]:
+    def parse_arguments(parser: OperatorParser, token: LatexToken) -> OperatorNode:
+        node = OperatorNode(token.node_class, token.symbol)
         for _ in range(number):
             attach(node, parser.argument())
         return node
@@ -348,33 +350,32 @@ def _arguments(number: int) -> Callable[[Parser, Token], Node]:
     return parse_arguments
 
 
-def _square_root(parser: Parser, _: Token) -> Node:
+def _square_root(parser: OperatorParser, _: LatexToken) -> OperatorNode:
     degree = parser.optional_argument()
-    return attach(attach(Node("ROOT", "root"), parser.argument()), degree)
+    return attach(attach(OperatorNode("ROOT", "root"), parser.argument()), degree)
 
 
-def _root(parser: Parser, _: Token) -> Node:
+def _root(parser: OperatorParser, _: LatexToken) -> OperatorNode:
     degree = parser.argument()
     parser.expect("of")
-    return attach(attach(Node("ROOT", "root"), parser.argument()), degree)
+    return attach(attach(OperatorNode("ROOT", "root"), parser.argument()), degree)
 
 
-def _brace(parser: Parser, _: Token) -> Node:
+def _brace(parser: OperatorParser, _: LatexToken) -> OperatorNode:
     """Parse `\\underbrace{a}_{b}`: the label is dropped."""
     content = parser.argument()
     if parser.role == "script":
         parser.take()
         parser.argument(sign=True)
-    return content or Node(NOTHING, "")
+    return content or OperatorNode(NOTHING, "")
 
 
-COMMANDS: dict[str, Callable[[Parser, Token], Node]] = {
+COMMANDS: dict[str, Callable[[OperatorParser, LatexToken], OperatorNode]] = {
     "atom": _variable, "number": _leaf, "function": _leaf, "big": _leaf, "two digits": _digits, "fraction": _fraction,
     "binomial": _arguments(2), "accent": _arguments(1), "square root": _square_root, "root": _root, "brace": _brace,
 }  # fmt: skip
 
 
-def parse(latex: str) -> Node | None:
-    """Return the operator tree of a formula, or None if it holds nothing. Raise UnreadableFormula where the grammar
-    fails."""
-    return Parser(tokenize(latex), latex).formula()
+def parse(latex: str) -> OperatorNode | None:
+    """Return the operator tree of a formula, None if it is empty. Raise UnreadableFormula where the grammar fails."""
+    return OperatorParser(tokenize(latex), latex).formula()

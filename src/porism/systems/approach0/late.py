@@ -15,7 +15,6 @@ from typing import Literal
 
 import numpy as np
 
-from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.records import Topic
 from porism.search.fusion import ScaledSum
@@ -23,19 +22,18 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Fused, Ranking, Reranker, Retriever
 from porism.systems.approach0.lexer import UnreadableFormula, tokenize
 from porism.systems.approach0.retriever import formulas_of
-from porism.systems.approach0.text_index import Instance, distinct_formulas, formula_instances
+from porism.systems.approach0.text_index import IndexedFormula, distinct_formulas, formula_instances
+from porism.systems.arrays import Singles, best_of, first_of_each, reordered
 from porism.systems.declared.context import SystemContext
-from porism.systems.documents import TextDocument, batched
+from porism.systems.documents import TextDocument, answer_texts, batched
 from porism.systems.encoded import (
     Documents,
     EncodedDocuments,
-    Ints,
-    Singles,
-    best_of,
+    TextSource,
     encoded_documents,
     open_late_interaction,
 )
-from porism.systems.named_models import ChosenModel, ModelUse, chosen_model
+from porism.systems.named_models import AppliedModel, ChosenModel, chosen_model
 from porism.systems.topic_queries import HandQueries, topic_of, topic_text
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
@@ -47,7 +45,6 @@ _TOKEN_FILES = ("tokenizer.json", "added_tokens.json", "vocab.txt")
 
 
 Marks = Literal["dollars", "none"]
-Numbers = Literal["somenum", "digits"]
 MASK = "[MASK]"
 _SPACE = re.compile(r"\s+")
 # Tokens without a symbol of their own; braces that only group are left out.
@@ -56,9 +53,9 @@ _WITHOUT = ("open brace", "close brace")
 
 
 @lru_cache(100_000)
-def symbols(latex: str, numbers: Numbers = "somenum") -> tuple[str, ...]:
-    """Return the symbols of a formula without their fonts; an integer of several digits is `somenum`, or its digits. Of
-    a formula that the lexer does not read, nothing.
+def symbols(latex: str) -> tuple[str, ...]:
+    """Return the symbols of a formula without their fonts; an integer of several digits is `somenum`. Of a formula that
+    the lexer does not read, nothing.
 
     >>> symbols(r"\\\\mathbb{R}^2 = \\\\frac{x}{12}")
     ('R', 'supscript', '2', 'equal', 'frac', 'x', 'somenum')
@@ -72,10 +69,7 @@ def symbols(latex: str, numbers: Numbers = "somenum") -> tuple[str, ...]:
         symbol = token.symbol.rpartition(":")[2] or _FENCES.get(token.role, "")
         if token.role in _WITHOUT or not symbol:
             continue
-        if symbol == "bignum" or (symbol.isdecimal() and len(symbol) > 1):
-            found += ["somenum"] if numbers == "somenum" or symbol == "bignum" else list(symbol)
-        else:
-            found.append(symbol)
+        found.append("somenum" if symbol == "bignum" or (symbol.isdecimal() and len(symbol) > 1) else symbol)
     return tuple(found)
 
 
@@ -84,12 +78,16 @@ class SymbolFormat:
     """How formulas are written for a model."""
 
     marks: Marks = "dollars"
-    numbers: Numbers = "somenum"
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What shapes the text of posts."""
+        return (self.marks,)
 
     def formula(self, latex: str) -> str:
         """Return a formula as text."""
         sign = "$" if self.marks == "dollars" else ""
-        return " ".join(f"{sign}{symbol}{sign}" for symbol in symbols(latex, self.numbers))
+        return " ".join(f"{sign}{symbol}{sign}" for symbol in symbols(latex))
 
     def text(self, text: Text) -> str:
         """Return a text with its formulas."""
@@ -116,43 +114,26 @@ def fusion(
     share: float = 0.5,
     reads: Reads = "formula",
     length: int = 512,
-    numbers: Numbers = "somenum",
-    depth: int = DEPTH,
 ) -> Retriever:
     """Fuse late interaction, with the weight `share`, and one system of the engine, after min-max scaling. In Task 2
     `reads` says what a document is: the formula alone, or its post with every other formula masked."""
     if len(of) != 1 or not 0 <= share <= 1:
-        raise PorismError(
-            "fuses one system with a share from 0 to 1", fix='write of = ["approach0/a0"] and share = 0.5'
-        )
-    texts = LateTexts(context, chosen_model(late_interaction, context.models), length, numbers)
-    late: Retriever = AnswerLate(texts)
-    if context.task == 2:
-        late = FormulaLate(texts, context.queries, reads)
-    members = (late, context.system(of[0]))
+        fact = "fuses one system with a share from 0 to 1"
+        raise PorismError(fact, fix='write of = ["approach0/a0"] and share = 0.5')
+    texts = LateTexts(context, late_interaction, length)
+    found = FormulaLate(texts, context.queries, reads) if context.task == 2 else AnswerLate(texts)
     names = (f"late interaction ({texts.use.directory})", of[0])
-    return Fused(members, ScaledSum((share, 1 - share), 0.0), names, depth)
+    return Fused((found, context.system(of[0])), ScaledSum((share, 1 - share), 0.0), names, DEPTH)
 
 
-def reranker(
-    context: SystemContext,
-    late_interaction: str,
-    length: int = 512,
-    numbers: Numbers = "somenum",
-    stored: bool = True,
-    depth: int = DEPTH,
-) -> Reranker:
-    """Order answers by late interaction alone. `stored` encodes all answers once and keeps them; without it, the
-    candidates of each topic are encoded."""
-    texts = LateTexts(context, chosen_model(late_interaction, context.models), length, numbers)
-    return LateReranker(texts, stored, depth)
+def reranker(context: SystemContext, late_interaction: str, length: int = 512, depth: int = DEPTH) -> Reranker:
+    """Order answers by late interaction alone."""
+    return LateReranker(LateTexts(context, late_interaction, length), depth)
 
 
-def late_answers(
-    context: SystemContext, late_interaction: str, length: int = 512, numbers: Numbers = "somenum"
-) -> Retriever:
+def late_answers(context: SystemContext, late_interaction: str, length: int = 512) -> Retriever:
     """Find answers by late interaction alone."""
-    return AnswerLate(LateTexts(context, chosen_model(late_interaction, context.models), length, numbers))
+    return AnswerLate(LateTexts(context, late_interaction, length))
 
 
 def symbol_marks(chosen: ChosenModel) -> Marks:
@@ -165,17 +146,18 @@ def symbol_marks(chosen: ChosenModel) -> Marks:
 class LateTexts:
     """Texts in the form of Approach Zero, and the model that encodes them."""
 
-    def __init__(self, context: SystemContext, chosen: ChosenModel, length: int, numbers: Numbers) -> None:
+    def __init__(self, context: SystemContext, late_interaction: str, length: int) -> None:
+        chosen = chosen_model(late_interaction, context.models)
         self.content = context.content
-        self.form = SymbolFormat(symbol_marks(chosen), numbers)
+        self.form = SymbolFormat(symbol_marks(chosen))
         self._context, self._digest = context, chosen.directory.digest
         self._model = open_late_interaction(chosen.directory, length)
-        self.use: ModelUse = chosen.use(f"{self._model.record.pooling}, {self._model.record.length} tokens")
+        self.use: AppliedModel = chosen.use(f"{self._model.record.pooling}, {self._model.record.length} tokens")
 
     def stored(self, name: str, documents: Documents) -> EncodedDocuments:
         """Return the token vectors of documents, encoded once."""
-        key = (self.form.marks, self.form.numbers, self._model.record.length, self._digest)
-        return encoded_documents(self._context, name, key, documents, self.encode, CODE)
+        source = TextSource(name, self.form.key, documents, CODE)
+        return encoded_documents(self._context, source, (self._model.record.length, self._digest), self.encode)
 
     def encode(self, texts: Sequence[str]) -> list[Singles]:
         """Return the token vectors of documents."""
@@ -187,16 +169,11 @@ class LateTexts:
 
     def answers(self) -> EncodedDocuments:
         """Return the token vectors of all answers."""
-        return self.stored("late-answers", partial(_answers, self.content, self.form))
+        return self.stored("late-answers", partial(answer_texts, self.content, self.form))
 
     def maxsim(self, query: Singles, texts: list[str]) -> Singles:
         """Return MaxSim of a query with texts that are not stored."""
         return self._model.maxsim(query, self.encode(texts))
-
-
-def _answers(content: Content, form: SymbolFormat) -> Iterator[TextDocument]:
-    for answer in content.posts("answer"):
-        yield TextDocument(answer.id, form.text(answer.body))
 
 
 class AnswerLate(Retriever):
@@ -211,15 +188,14 @@ class AnswerLate(Retriever):
         text = self._texts.form.topic(topic_of(query))
         if not text or not len(self._documents.ids):
             return Ranking.of({})
-        return best_of(self._documents, self._documents.maxsim(self._texts.query(text)), k)
+        return best_of(self._documents.ids, self._documents.maxsim(self._texts.query(text)), k)
 
 
 class LateReranker(Reranker):
     """Orders answers by late interaction alone; of equal scores the order of before is kept."""
 
-    def __init__(self, texts: LateTexts, stored: bool, depth: int) -> None:
-        self._texts, self.depth = texts, depth
-        self._documents = texts.answers() if stored else None
+    def __init__(self, texts: LateTexts, depth: int) -> None:
+        self._texts, self._documents, self.depth = texts, texts.answers(), depth
         self.models = (texts.use,)
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
@@ -227,15 +203,8 @@ class LateReranker(Reranker):
         text = self._texts.form.topic(topic_of(query))
         if not text or not len(ranking):
             return ranking
-        scores = self._scores(self._texts.query(text), np.asarray(ranking.ids, np.int64)).astype(np.float64)
-        order = np.argsort(-scores, kind="stable")
-        return Ranking(ranking.ids[order], scores[order])
-
-    def _scores(self, query: Singles, answers: Ints) -> Singles:
-        if self._documents is not None:
-            return self._documents.maxsim(query, np.searchsorted(self._documents.ids, answers))
-        posts = self._texts.content.posts_by_id(answers.tolist())
-        return self._texts.maxsim(query, [self._texts.form.text(posts[one].body) for one in answers.tolist()])
+        places = np.searchsorted(self._documents.ids, ranking.ids)
+        return reordered(ranking, self._documents.maxsim(self._texts.query(text), places).astype(np.float64))
 
 
 class FormulaLate(Retriever):
@@ -261,9 +230,7 @@ class FormulaLate(Retriever):
         if not text or not len(self._visuals):
             return Ranking.of({})
         scores = self._documents.maxsim(self._texts.query(text))[self._rows].astype(np.float64)
-        order = np.argsort(-scores, kind="stable")
-        _, firsts = np.unique(self._visuals[order], return_index=True)
-        kept = order[np.sort(firsts)][: max(k, 0)]
+        kept = first_of_each(self._visuals, np.argsort(-scores, kind="stable"), k)
         return Ranking(self._visuals[kept], scores[kept])
 
     def _query_text(self, query: ReadQuery) -> str:
@@ -277,7 +244,7 @@ class FormulaLate(Retriever):
         return "\n".join(self._texts.form.masked(field, int(number)) for field in fields).strip() or alone
 
 
-def _formulas(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocument]:
+def _formulas(texts: LateTexts, instances: list[IndexedFormula]) -> Iterator[TextDocument]:
     """Yield each distinct formula that an instance has, by its number."""
     used = {one.formula for one in instances}
     for number, latex in enumerate(distinct_formulas(texts.content)):
@@ -285,9 +252,8 @@ def _formulas(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocum
             yield TextDocument(number, texts.form.formula(latex))
 
 
-def _contexts(texts: LateTexts, instances: list[Instance]) -> Iterator[TextDocument]:
-    """Yield the post of each instance with every other formula masked; a formula of a list without posts has no
-    context."""
+def _contexts(texts: LateTexts, instances: list[IndexedFormula]) -> Iterator[TextDocument]:
+    """Yield the post of each instance with other formulas masked; a formula of a list without posts stands alone."""
     for some in batched(instances):
         formulas = texts.content.formulas_by_id([one.id for one in some])
         posts = texts.content.posts_by_id([one.post_id for one in formulas.values() if one.post_id])

@@ -17,7 +17,7 @@ BIGGEST_NUMBER = 64877  # larger integers are one symbol, `bignum`
 LONGEST_FLOAT = 32  # characters; the original reads a longer decimal as 0
 
 
-class Token(NamedTuple):
+class LatexToken(NamedTuple):
     """One token: its role in the grammar, and the class and symbol of the node that it makes."""
 
     role: str
@@ -90,33 +90,50 @@ COMMAND_ROLES = {
 }  # fmt: skip
 # What follows \left and \right. A backslash before another name is the delimiter "\", and the name is read as letters.
 LEFT_FENCES = {
-    "(": "open", "[": "open", "\\{": "open", "|": "open vert", ".": "open array", "<": "open angle", "\\langle": "open angle",
-    "/": "open slash", "\\lfloor": "open floor", "\\lceil": "open ceil", "\\": "open slash",
+    "(": "open", "[": "open", "\\{": "open", "|": "open vert", ".": "open array", "<": "open angle", "/": "open slash",
+    "\\langle": "open angle", "\\lfloor": "open floor", "\\lceil": "open ceil", "\\": "open slash",
 }  # fmt: skip
 RIGHT_FENCES = {
-    ")": "close", "]": "close", "\\}": "close", "|": "close vert", ".": "close array", ">": "close angle", "\\rangle": "close angle",
-    "/": "close slash", "\\rfloor": "close floor", "\\rceil": "close ceil", "\\": "close slash",
+    ")": "close", "]": "close", "\\}": "close", "|": "close vert", ".": "close array", ">": "close angle",
+    "/": "close slash", "\\rangle": "close angle", "\\rfloor": "close floor", "\\rceil": "close ceil",
+    "\\": "close slash",
 }  # fmt: skip
+
+
+def _tokens(*rows: tuple[str, str, str]) -> dict[str, LatexToken]:
+    """Return tokens by their text from rows of role, class, and pairs of text and symbol."""
+    return {
+        text: LatexToken(role, node_class, symbol)
+        for role, node_class, pairs in rows
+        for text, symbol in zip(pairs.split()[::2], pairs.split()[1::2], strict=True)
+    }
+
+
 CHARACTERS = {
-    "+": Token("plus", "ADD", "plus"), "-": Token("minus", "NEG", "minus"), "/": Token("slash", "FRAC", "frac"),
-    "=": Token("relation", "GTLS", "equal"), "<": Token("relation", "GTLS", "lt"), ">": Token("relation", "GTLS", "gt"),
-    ",": Token("separator", "SEP", "comma"), ";": Token("separator", "SEP", "semicolon"), ":": Token("separator", "SEP", "colon"),
-    "*": Token("atom", "STAR", "ast"), "|": Token("atom", "VERT", "vert"), "'": Token("prime", "PRIME", "prime"),
-    "!": Token("factorial", "FACT", "fact"), "^": Token("script", "SUPSCRIPT", "supscript"),
-    "_": Token("script", "SUBSCRIPT", "subscript"), "{": Token("open brace"), "}": Token("close brace"),
-    "∞": Token("atom", "INFTY", "infty"), "→": Token("separator", "ARROW", "to"), "π": Token("atom", "PI", "pi"),
-    "∑": Token("big", "SUM", "sum"), "∫": Token("big", "INT", "int"), "∂": Token("atom", "PARTIAL", "nabla"),
-    "∀": Token("separator", "FORALL", "forall"), "∃": Token("separator", "EXISTS", "exists"), "±": Token("plus", "ADD", "pm"),
-    "λ": Token("atom", "VAR", "lambda"), "α": Token("atom", "VAR", "alpha"), "φ": Token("atom", "VAR", "phi"),
-    "ε": Token("atom", "VAR", "epsilon"), "β": Token("atom", "VAR", "beta"), "η": Token("atom", "VAR", "eta"),
-    "κ": Token("atom", "VAR", "kappa"), "ξ": Token("atom", "VAR", "xi"), "τ": Token("atom", "VAR", "tau"),
-    "χ": Token("atom", "VAR", "chi"), "ħ": Token("atom", "VAR", "hbar"), "[": Token("open square"), "]": Token("close square"),
-    "(": Token("open"), ")": Token("close"),
+    **_tokens(
+        ("plus", "ADD", "+ plus ± pm"), ("minus", "NEG", "- minus"), ("slash", "FRAC", "/ frac"),
+        ("relation", "GTLS", "= equal < lt > gt"), ("separator", "SEP", ", comma ; semicolon : colon"),
+        ("atom", "STAR", "* ast"), ("atom", "VERT", "| vert"), ("prime", "PRIME", "' prime"),
+        ("factorial", "FACT", "! fact"), ("script", "SUPSCRIPT", "^ supscript"), ("script", "SUBSCRIPT", "_ subscript"),
+        ("atom", "INFTY", "∞ infty"),
+        ("separator", "ARROW", "→ to"), ("atom", "PI", "π pi"), ("big", "SUM", "∑ sum"), ("big", "INT", "∫ int"),
+        ("atom", "PARTIAL", "∂ nabla"), ("separator", "FORALL", "∀ forall"), ("separator", "EXISTS", "∃ exists"),
+        ("atom", "VAR", "λ lambda α alpha φ phi ε epsilon β beta η eta κ kappa ξ xi τ tau χ chi ħ hbar"),
+    ),
+    "{": LatexToken("open brace"), "}": LatexToken("close brace"), "[": LatexToken("open square"),
+    "]": LatexToken("close square"), "(": LatexToken("open"), ")": LatexToken("close"),
 }  # fmt: skip
 ESCAPED = {
-    "\\\\": Token("separator", "SEP", "newline"), "\\|": Token("atom", "VERT", "Vert"), "\\%": Token("atom", "PERCENT", "percent"),
-    "\\&": Token("separator", "SEP", "And"), "\\{": Token("open"), "\\}": Token("close"),
+    **_tokens(
+        ("separator", "SEP", "\\\\ newline \\& And"), ("atom", "VERT", "\\| Vert"), ("atom", "PERCENT", "\\% percent"),
+    ),
+    "\\{": LatexToken("open"), "\\}": LatexToken("close"),
 }  # fmt: skip
+FIXED = {
+    "notequal": LatexToken("relation", "GTLS", "neq"),
+    "define": LatexToken("relation", "GTLS", "equal"),
+    "dots": LatexToken("atom", "DOTS", "dots"),
+}
 SYMBOL_OF = {"Doteq": "equal", "overrightarrow": "rvect", "overleftarrow": "lvect"}
 SKIPPED_ESCAPES = ("\\,", "\\;", "\\:", "\\!", "\\ ")
 
@@ -145,29 +162,28 @@ PATTERN = re.compile(
 
 
 @cache
-def command_tokens() -> dict[str, Token]:
+def command_tokens() -> dict[str, LatexToken]:
     """Return the token of every command that the table names."""
-    table: dict[str, Token] = {name: Token(role) for name, role in COMMAND_ROLES.items()}
+    table: dict[str, LatexToken] = {name: LatexToken(role) for name, role in COMMAND_ROLES.items()}
     for line in files(__package__).joinpath("symbols.tsv").read_text("utf-8").splitlines():
         if line.startswith("#") or line.startswith("role\t"):
             continue
         role, node_class, groups = line.split("\t")
         for group in groups.split(" "):
             names = group.split("=")
-            table |= {name: Token(role, node_class, SYMBOL_OF.get(names[0], names[0])) for name in names}
+            table |= {name: LatexToken(role, node_class, SYMBOL_OF.get(names[0], names[0])) for name in names}
     return table
 
 
-def number(digits: str) -> Token:
+def number(digits: str) -> LatexToken:
     """Return the token of an integer: zero and one have classes of their own."""
     value = int(digits)
     node_class = {0: "ZERO", 1: "ONE"}.get(value, "NUM")
-    return Token("number", node_class, str(value) if value <= BIGGEST_NUMBER else "bignum")
+    return LatexToken("number", node_class, str(value) if value <= BIGGEST_NUMBER else "bignum")
 
 
 def argument_end(latex: str, start: int) -> int:
-    """Return the position after the brace group that begins at `start`. Escaped braces count as braces, as in the
-    original."""
+    """Return the position after the brace group at `start`. Escaped braces count as braces, as in the original."""
     depth = 0
     for position in range(start, len(latex)):
         depth += (latex[position] == "{") - (latex[position] == "}")
@@ -185,9 +201,9 @@ class Lexer:
         self.font = ""  # of the letters up to `font_depth`
         self.font_depth: int | None = None  # braces that are open inside the argument of a font command
         self.matrices = 0
-        self.tokens: list[Token] = []
+        self.tokens: list[LatexToken] = []
 
-    def run(self) -> list[Token]:
+    def run(self) -> list[LatexToken]:
         """Return the tokens of the whole formula."""
         while self.position < len(self.latex):
             match = PATTERN.match(self.latex, self.position)
@@ -195,7 +211,10 @@ class Lexer:
             self.position = match.end()
             kind = match.lastgroup
             assert kind is not None
-            getattr(self, f"_{kind}")(match[kind])
+            if kind in FIXED:
+                self.tokens.append(FIXED[kind])
+            else:
+                getattr(self, f"_{kind}")(match[kind])
         return self.tokens
 
     def _comment(self, text: str) -> None:
@@ -203,31 +222,28 @@ class Lexer:
 
     _space = _empty = _comment
 
-    def _begin(self, name: str) -> None:
-        self._environment(name, 1)
-
-    def _end(self, name: str) -> None:
-        self._environment(name, -1)
-
-    def _environment(self, name: str, step: int) -> None:
+    def _begin(self, name: str, step: int = 1) -> None:
         if name in MATRICES:
             self.matrices += step
-            self.tokens.append(Token("open matrix" if step > 0 else "close matrix"))
+            self.tokens.append(LatexToken("open matrix" if step > 0 else "close matrix"))
         elif name not in DISPLAYS:
-            self.tokens += [Token("open brace"), *Lexer(name).run(), Token("close brace")]
+            self.tokens += [LatexToken("open brace"), *Lexer(name).run(), LatexToken("close brace")]
+
+    def _end(self, name: str) -> None:
+        self._begin(name, -1)
 
     def _left(self, fence: str) -> None:
-        self.tokens.append(Token(LEFT_FENCES[fence]))
+        self.tokens.append(LatexToken(LEFT_FENCES[fence]))
 
     def _right(self, fence: str) -> None:
-        self.tokens.append(Token(RIGHT_FENCES[fence]))
+        self.tokens.append(LatexToken(RIGHT_FENCES[fence]))
 
     def _dropped(self, _: str) -> None:
         self.position = argument_end(self.latex, self.position)
 
     def _text(self, _: str) -> None:
         self.position = argument_end(self.latex, self.position)
-        self.tokens.append(Token("function", "NAME_FUN", "ast"))
+        self.tokens.append(LatexToken("function", "NAME_FUN", "ast"))
 
     def _font(self, name: str) -> None:
         self.font = FONTS[name]
@@ -236,20 +252,11 @@ class Lexer:
             self.position += 1
             self.font_depth = 1
 
-    def _pair_of_digits(self, node_class: str, digits: str) -> None:
-        self.tokens += [Token("two digits", node_class, node_class.lower()), number(digits[0]), number(digits[1])]
-
-    def _halves(self, digits: str) -> None:
-        self._pair_of_digits("FRAC", digits)
+    def _halves(self, digits: str, node_class: str = "FRAC") -> None:
+        self.tokens += [LatexToken("two digits", node_class, node_class.lower()), *map(number, digits)]
 
     def _choices(self, digits: str) -> None:
-        self._pair_of_digits("BINOM", digits)
-
-    def _notequal(self, _: str) -> None:
-        self.tokens.append(Token("relation", "GTLS", "neq"))
-
-    def _define(self, _: str) -> None:
-        self.tokens.append(Token("relation", "GTLS", "equal"))
+        self._halves(digits, "BINOM")
 
     def _command(self, name: str) -> None:
         token = command_tokens().get(name)
@@ -260,7 +267,7 @@ class Lexer:
         if text in SKIPPED_ESCAPES:
             return
         if text == "\\\\" and self.matrices:
-            self.tokens.append(Token("row", "TAB_ROW", "row"))
+            self.tokens.append(LatexToken("row", "TAB_ROW", "row"))
         elif text in ESCAPED:
             self.tokens.append(ESCAPED[text])
         else:
@@ -271,28 +278,25 @@ class Lexer:
             self.tokens.append(number("0"))
             return
         whole, _, part = text.partition(".")
-        self.tokens += [Token("two digits", "FLOAT", "float"), number(whole), number(part)]
+        self.tokens += [LatexToken("two digits", "FLOAT", "float"), number(whole), number(part)]
 
     def _number(self, digits: str) -> None:
         self.tokens.append(number(digits))
 
     _starred = _number
 
-    def _dots(self, _: str) -> None:
-        self.tokens.append(Token("atom", "DOTS", "dots"))
-
     def _word(self, word: str) -> None:
-        self.tokens.append(Token("separator", "SEP", "colon") if word == "colon" else command_tokens()[word])
+        self.tokens.append(LatexToken("separator", "SEP", "colon") if word == "colon" else command_tokens()[word])
 
     def _letter(self, letter: str) -> None:
-        self.tokens.append(Token("atom", "VAR", f"{self.font}:{letter}" if self.font else letter))
+        self.tokens.append(LatexToken("atom", "VAR", f"{self.font}:{letter}" if self.font else letter))
         if self.font_depth is None:
             self.font = ""
 
     def _character(self, character: str) -> None:
         if character == "&":
             if self.matrices:
-                self.tokens.append(Token("column", "TAB_COL", "column"))
+                self.tokens.append(LatexToken("column", "TAB_COL", "column"))
             return
         if self.font_depth is not None and character in "{}":
             self.font_depth += 1 if character == "{" else -1
@@ -304,6 +308,6 @@ class Lexer:
             self.tokens.append(token)
 
 
-def tokenize(latex: str) -> list[Token]:
+def tokenize(latex: str) -> list[LatexToken]:
     """Return the tokens of a formula."""
     return Lexer(latex).run()

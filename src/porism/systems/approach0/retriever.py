@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -11,13 +11,12 @@ import numpy as np
 
 from porism.corpus.content import Content
 from porism.corpus.post import Formula
-from porism.errors import PorismError
 from porism.progress import Progress
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.approach0.formula_index import PathIndex, index_formulas
-from porism.systems.approach0.structure import Floats, StructureOptions, StructureScores, StructureSearch
+from porism.systems.approach0.structure import StructureOptions, StructureSearch
 from porism.systems.approach0.text_index import (
     ANALYSERS,
     LEAST_PROXIMITY,
@@ -28,6 +27,7 @@ from porism.systems.approach0.text_index import (
     formula_instances,
     index_answers,
 )
+from porism.systems.arrays import Floats, first_of_each, open_arrays, save_arrays
 from porism.systems.declared.context import SystemContext
 from porism.systems.topic_queries import HandQueries, query_formula, topic_of, topic_text
 from porism.text.segment import Text
@@ -35,10 +35,9 @@ from porism.text.words import FORMULA
 
 CODE = ("porism.systems.approach0",)
 MOST_HITS = 1000  # the engine returns no more documents
-NO_PROXIMITY = float(
-    np.log(LEAST_PROXIMITY)
-)  # added to every score where no two words of the query are in the document
-VISUALS = "visuals.npy"
+# Added to every score where no two words of the query are in the document.
+NO_PROXIMITY = float(np.log(LEAST_PROXIMITY))
+VISUALS, FORMULAS = "visuals.npy", "formulas"
 SAME_DIGITS = 9  # weights are rounded to nine decimals, so that rounding errors do not break ties
 
 
@@ -62,8 +61,7 @@ def formulas_of(query: ReadQuery, queries: HandQueries | None) -> tuple[str, ...
 
 
 def text_query(query: ReadQuery, queries: HandQueries | None, analyser: Analyser) -> FormulaTextQuery:
-    """Return words and formulas of a query of Task 1: those of the file, or the words of the title and the formulas of
-    the whole post."""
+    """Return the query of Task 1: that of the file, or the words of the title and the formulas of the whole post."""
     topic = topic_of(query)
     if queries is not None and topic.id:
         hand = queries.of(topic.id)
@@ -84,49 +82,23 @@ def _formulas(*texts: Text) -> tuple[str, ...]:
     return tuple(dict.fromkeys(latex for latex in found if len(latex) >= SHORTEST_FORMULA))
 
 
-class FormulaScores:
-    """Adds up the scores of the formulas of a query: the one with the highest bound leads, the others count little."""
-
-    def __init__(self, search: StructureSearch, weight: float, leading: float) -> None:
-        self._search = search
-        self._weight = weight
-        self._leading = leading
-
-    def weights(self, formulas: Sequence[str]) -> list[float]:
-        """Return the weight of each formula."""
-        bounds = [self._search.upper_bound(latex) for latex in formulas]
-        first = int(np.argmax(bounds)) if bounds else 0
-        return [self._weight * (self._leading if place == first else 1 - self._leading) for place in range(len(bounds))]
-
-    def structure(self, latex: str) -> StructureScores:
-        """Return the scores of every distinct formula for one formula of the query."""
-        return self._search.scores(latex)
-
-    def score(self, latex: str) -> Floats:
-        """Return the final score of every distinct formula for one formula of the query."""
-        return self.structure(latex).score
-
-
-class FormulaSearch(Retriever):
+class PathFormulas(Retriever):
     """Finds formulas by their operator trees."""
 
     finds = "formulas"
 
-    def __init__(self, folder: Path, scores: FormulaScores, content: Content, queries: HandQueries | None) -> None:
-        self._documents = DocumentFormulas.open(folder)
+    def __init__(self, folder: Path, search: StructureSearch, content: Content, queries: HandQueries | None) -> None:
+        self._documents = open_arrays(folder / FORMULAS, DocumentFormulas)
         self._visuals = np.load(folder / VISUALS)
-        self._scores = scores
-        self._content = content
-        self._queries = queries
+        self._search, self._content, self._queries = search, content, queries
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the visual ids of the best 1000 instances, each once."""
         totals = self._totals(query)
         rows = np.flatnonzero(totals > 0)
         rows = rows[np.argsort(-totals[rows], kind="stable")][:MOST_HITS]
-        _, firsts = np.unique(self._visuals[rows], return_index=True)
-        rows = rows[np.sort(firsts)][: max(k, 0)]
-        return Ranking(self._visuals[rows], totals[rows] + NO_PROXIMITY)
+        kept = first_of_each(self._visuals, rows, k)
+        return Ranking(self._visuals[kept], totals[kept] + NO_PROXIMITY)
 
     def instances(self, visual_ids: Sequence[int]) -> dict[int, Formula]:
         """Return the instance that represents each visual id: the first that was indexed."""
@@ -139,46 +111,45 @@ class FormulaSearch(Retriever):
     def explain(self, query: ReadQuery, id: int) -> Explanation:
         """Return the score of a visual id by the formulas of the query."""
         rows = np.flatnonzero(self._visuals == id)
-        formulas = formulas_of(query, self._queries)
         if not len(rows):
             return super().explain(query, id)
-        number = self._documents.formulas[rows]
-        best = int(number[np.argmax(self._totals(query)[rows])])
+        best = int(self._documents.formulas[rows][np.argmax(self._totals(query)[rows])])
         parts = [
-            Explanation(float(weight * self._scores.score(latex)[best]), f"paths and symbols of {latex}")
-            for latex, weight in zip(formulas, self._scores.weights(formulas), strict=True)
+            Explanation(float(weight * self._search.scores(latex).score[best]), f"paths and symbols of {latex}")
+            for latex, weight in self._weighted(query)
         ]
         parts.append(Explanation(NO_PROXIMITY, "proximity of words: none in a query of formulas"))
-        return Explanation(sum(part.value for part in parts), "operator-tree paths of Approach Zero", tuple(parts))
+        return Explanation.total("operator-tree paths of Approach Zero", parts)
 
     def _totals(self, query: ReadQuery) -> Floats:
         """Return the score of every instance, without the constant of proximity."""
-        formulas = formulas_of(query, self._queries)
         totals = np.zeros(len(self._documents.ids))
-        for latex, weight in zip(formulas, self._scores.weights(formulas), strict=True):
-            totals += weight * self._scores.score(latex)[self._documents.formulas]
+        for latex, weight in self._weighted(query):
+            totals += weight * self._search.scores(latex).score[self._documents.formulas]
         return totals
 
+    def _weighted(self, query: ReadQuery) -> Iterator[tuple[str, float]]:
+        formulas = formulas_of(query, self._queries)
+        return zip(formulas, self._search.weights(formulas), strict=True)
 
-class AnswerSearch(Retriever):
+
+class PathAnswers(Retriever):
     """Finds answers, read with their questions, by words and by the operator trees of formulas."""
 
-    def __init__(self, folder: Path, scores: FormulaScores, stemmer: str, queries: HandQueries | None) -> None:
-        self._documents = DocumentFormulas.open(folder)
+    def __init__(self, folder: Path, search: StructureSearch, stemmer: str, queries: HandQueries | None) -> None:
+        self._documents = open_arrays(folder / FORMULAS, DocumentFormulas)
         self._text = TextIndex.open(folder)
-        self._scores = scores
-        self._analyser = ANALYSERS[stemmer]
-        self._queries = queries
+        self._search, self._analyser, self._queries = search, ANALYSERS[stemmer], queries
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the k best answers, at most 1000."""
-        parts = text_query(query, self._queries, self._analyser)
-        totals, found = self._text.scores(parts.words)
-        for latex, weight in zip(parts.formulas, self._scores.weights(parts.formulas), strict=True):
+        words, formulas = text_query(query, self._queries, self._analyser)
+        totals, found = self._text.scores(words)
+        for latex, weight in zip(formulas, self._search.weights(formulas), strict=True):
             best = self._best(latex)
             totals += weight * best
             found |= best > 0
-        totals += self._text.proximity(parts.words)
+        totals += self._text.proximity(words)
         rows = np.flatnonzero(found)
         rows = rows[np.argsort(-totals[rows], kind="stable")][: min(max(k, 0), MOST_HITS)]
         return Ranking(self._documents.ids[rows], totals[rows])
@@ -196,18 +167,15 @@ class AnswerSearch(Retriever):
             place = np.flatnonzero(documents == row)
             parts += [Explanation(float(weights[one]), f"BM25 of {word}") for one in place]
         parts.append(Explanation(float(self._text.proximity(words)[row]), "proximity of two words"))
-        for latex, weight in zip(formulas, self._scores.weights(formulas), strict=True):
+        for latex, weight in zip(formulas, self._search.weights(formulas), strict=True):
             value = float(weight * self._best(latex)[row])
             parts += [Explanation(value, f"paths and symbols of {latex}")] if value else []
-        return Explanation(
-            sum(part.value for part in parts), "words and operator-tree paths of Approach Zero", tuple(parts)
-        )
+        return Explanation.total("words and operator-tree paths of Approach Zero", parts)
 
     def _best(self, latex: str) -> Floats:
-        """Return for every answer the score of its best formula: the first of those with most matching paths, as in the
-        original."""
+        """Return the score of each answer's best formula: the first with most matching paths, as in the original."""
         starts, formulas = self._documents.starts, self._documents.formulas
-        found = self._scores.structure(latex)
+        found = self._search.scores(latex)
         matched = found.matched[formulas]
         owners = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
         order = np.lexsort((np.arange(len(matched)), -np.round(matched, SAME_DIGITS), owners))
@@ -217,50 +185,31 @@ class AnswerSearch(Retriever):
         return best
 
 
-def formula_search(
-    context: SystemContext,
-    weight: float = 2.5,
-    leading: float = 0.98,
-    length: float = 0.3,
-    same_symbol: float = 0.94,
-    other_symbol: float = 0.90,
-) -> Retriever:
+def formula_search(context: SystemContext, scoring: StructureOptions) -> Retriever:
     """Make the retriever of Task 2. `weight` is that of formulas, `leading` the share of the first formula, `length`
     the weight of length, `same_symbol` the value of an equal symbol under other operators, `other_symbol` that of
     another symbol."""
-    paths = _paths(context)
     folder = context.cached("approach0-instances", "", partial(_build_instances, context.content), CODE)
-    search = _structure(paths, folder, StructureOptions(same_symbol, other_symbol, length))
-    return FormulaSearch(folder, FormulaScores(search, weight, leading), context.content, context.queries)
+    return PathFormulas(folder, _structure(context, folder, scoring), context.content, context.queries)
 
 
 def answer_search(
     context: SystemContext,
     stemmer: Literal["porter", "none"] = "porter",
-    weight: float = 2.5,
-    leading: float = 0.98,
-    length: float = 0.3,
-    same_symbol: float = 0.94,
-    other_symbol: float = 0.90,
+    *,
+    scoring: StructureOptions,
 ) -> Retriever:
     """Make the retriever of Task 1; `stemmer` is that of words, the other options are those of `formula_search`."""
-    if stemmer not in ANALYSERS:
-        raise PorismError(f"stemmer is {stemmer}", fix=f"write {' or '.join(ANALYSERS)}")
-    paths = _paths(context)
     build = partial(_build_answers, context.content, stemmer, context.progress)
     folder = context.cached("approach0-answers", stemmer, build, CODE)
-    search = _structure(paths, folder, StructureOptions(same_symbol, other_symbol, length))
-    return AnswerSearch(folder, FormulaScores(search, weight, leading), stemmer, context.queries)
+    return PathAnswers(folder, _structure(context, folder, scoring), stemmer, context.queries)
 
 
-def _paths(context: SystemContext) -> PathIndex:
-    return PathIndex.open(
-        context.cached("approach0-paths", "", partial(_build_paths, context.content, context.progress), CODE)
-    )
-
-
-def _structure(paths: PathIndex, folder: Path, options: StructureOptions) -> StructureSearch:
-    occurrences = DocumentFormulas.open(folder).occurrences(len(paths.leaves))
+def _structure(context: SystemContext, folder: Path, options: StructureOptions) -> StructureSearch:
+    """Return the scores of the collection's formulas, which occur in the documents of a folder."""
+    build = partial(_build_paths, context.content, context.progress)
+    paths = PathIndex.open(context.cached("approach0-paths", "", build, CODE))
+    occurrences = open_arrays(folder / FORMULAS, DocumentFormulas).occurrences(len(paths.leaves))
     return StructureSearch(paths, occurrences, options)
 
 
@@ -270,16 +219,15 @@ def _build_paths(content: Content, progress: Progress, folder: Path) -> None:
 
 
 def _build_instances(content: Content, folder: Path) -> None:
-    instances = list(formula_instances(content))
-    ids = np.array([one.id for one in instances], np.int64)
-    starts = np.arange(len(instances) + 1, dtype=np.int64)
-    DocumentFormulas(ids, starts, np.array([one.formula for one in instances], np.int64)).save(folder)
-    np.save(folder / VISUALS, np.array([one.visual_id for one in instances], np.int64))
+    columns = np.array([(one.id, one.formula, one.visual_id) for one in formula_instances(content)], np.int64)
+    ids, formulas, visuals = columns.reshape(-1, 3).T
+    save_arrays(folder / FORMULAS, DocumentFormulas(ids, np.arange(len(ids) + 1, dtype=np.int64), formulas))
+    np.save(folder / VISUALS, visuals)
 
 
 def _build_answers(content: Content, stemmer: str, progress: Progress, folder: Path) -> None:
     answers = sum(1 for _ in content.posts("answer"))
     with progress.stage("Approach Zero: answers", answers) as advance:
         documents, words = index_answers(content, ANALYSERS[stemmer], advance)
-    documents.save(folder)
+    save_arrays(folder / FORMULAS, documents)
     words.save(folder)

@@ -2,8 +2,7 @@
 
 For a node of the query and a node of a formula, the matching paths are counted with their inverse path frequency. The
 pair with the highest sum represents the formula; its symbols are then compared. Constants are those of the released
-program (pya0 0.3.7).
-"""
+program (pya0 0.3.7)."""
 
 from __future__ import annotations
 
@@ -13,23 +12,29 @@ from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.hashing import hash64
-from porism.systems.approach0.formula_index import MAX_LEAVES, Ints, PathGroup, PathIndex, Small, read_paths
-
-Floats = npt.NDArray[np.float64]
+from porism.systems.approach0.formula_index import (
+    MAX_LEAVES,
+    FormulaPaths,
+    PathGroup,
+    PathIndex,
+    PathWriter,
+    read_paths,
+)
+from porism.systems.arrays import Floats, Ints, Small
 
 
 @dataclass(frozen=True, slots=True)
 class StructureOptions:
-    """Constants of the score: the value of an equal symbol under other operators, that of another symbol, and the
-    weight of length."""
+    """Constants of the score: the weight of formulas, the share of the formula that leads, the weight of length, the
+    value of an equal symbol under other operators, and that of another symbol."""
 
+    weight: float = 2.5
+    leading: float = 0.98
+    length: float = 0.3
     same_symbol: float = 0.94
     other_symbol: float = 0.90
-    length: float = 0.3
 
 
 class QueryPaths(NamedTuple):
@@ -47,8 +52,7 @@ class QueryPaths(NamedTuple):
 
 
 class StructureScores(NamedTuple):
-    """For every formula: its score, the sum of matching paths, and the similarity of symbols. Zero where nothing
-    matches."""
+    """For every formula its score, the sum of matching paths, and the similarity of symbols, or zeros."""
 
     score: Floats
     matched: Floats
@@ -57,21 +61,16 @@ class StructureScores(NamedTuple):
 
 @dataclass(frozen=True)
 class StructureSearch:
-    """Scores formulas against a query formula. `occurrences` says how often each formula occurs in the documents of the
-    task."""
+    """Scores formulas against a query. `occurrences` says how often each formula is in the documents of the task."""
 
     index: PathIndex
     occurrences: Ints
     options: StructureOptions = StructureOptions()
 
     @cached_property
-    def _group_nodes(self) -> Small:
-        return self.index.group_nodes
-
-    @cached_property
     def ipf(self) -> Floats:
         """Inverse path frequency of each key."""
-        per_group = self.occurrences[self.index.node_formulas[self._group_nodes]].astype(np.float64)
+        per_group = self.occurrences[self.index.node_formulas[self.index.group_nodes]].astype(np.float64)
         sums = np.append(0.0, np.cumsum(per_group[self.index.by_key]))
         frequencies = sums[self.index.key_starts[1:]] - sums[self.index.key_starts[:-1]]
         total = float(per_group.sum())
@@ -82,20 +81,27 @@ class StructureSearch:
         """Return the scores of all formulas for a query formula; zeros where the query cannot be read."""
         size = len(self.index.leaves)
         query = self._query(latex)
-        if query is None or not len(self._group_nodes):
+        if query is None or not len(self.index.group_nodes):
             return StructureScores(np.zeros(size), np.zeros(size), np.zeros(size))
         index = self.index
         matched, query_nodes, nodes = best_pairs(
-            query, self.ipf, index.key_starts, index.by_key, index.widths, self._group_nodes, index.node_formulas, size
+            query, self.ipf, index.key_starts, index.by_key, index.widths, index.group_nodes, index.node_formulas, size
         )
         similar = symbol_similarity(
-            query, query_nodes, nodes, index.node_starts, index.keys, index.operators, index.symbol_starts, index.symbols, index.counts,
-            self.options.same_symbol, self.options.other_symbol,
+            query, query_nodes, nodes, index.node_starts, index.keys, index.operators, index.symbol_starts,
+            index.symbols, index.counts, self.options.same_symbol, self.options.other_symbol,
         )  # fmt: skip
         leaves = np.maximum(index.leaves, 1)
         penalty = 1 / (1 + (1 - similar) ** 2)
         length = (1 - self.options.length) + self.options.length / np.log(1 + leaves)
         return StructureScores(matched * penalty * length, matched, similar)
+
+    def weights(self, formulas: Sequence[str]) -> list[float]:
+        """Return the weight of each formula of a query: that with the highest bound leads, the others count little."""
+        bounds = [self.upper_bound(latex) for latex in formulas]
+        first = int(np.argmax(bounds)) if bounds else 0
+        weight, leading = self.options.weight, self.options.leading
+        return [weight * (leading if place == first else 1 - leading) for place in range(len(bounds))]
 
     def upper_bound(self, latex: str) -> float:
         """Return the highest score that a formula could have: all paths of the best node of the query match."""
@@ -113,42 +119,31 @@ class StructureSearch:
 
 def encode_query(groups: Sequence[PathGroup], index: PathIndex) -> QueryPaths:
     """Return the path groups of a query as arrays, with the codes of an index."""
-    ordered = sorted(groups, key=lambda group: group.node)
-    nodes = np.array([group.node for group in ordered], np.int64)
-    starts = np.append(np.flatnonzero(np.append(True, nodes[1:] != nodes[:-1])), len(nodes))
-    hashes = np.array([hash64(group.key) for group in ordered], np.int64)
-    places = np.searchsorted(index.key_values, hashes)
+    writer = PathWriter()
+    writer.add(FormulaPaths(tuple(groups), 0))
+    own = writer.index()
+    places = np.searchsorted(index.key_values, own.keys)
     known = places < len(index.key_values)
-    known[known] = index.key_values[places[known]] == hashes[known]
-    names = list(dict.fromkeys(symbol for group in ordered for symbol in group.symbols))
-    place = {symbol: number for number, symbol in enumerate(names)}
-    sizes = [len(group.symbols) for group in ordered]
+    known[known] = index.key_values[places[known]] == own.keys[known]
     return QueryPaths(
-        starts.astype(np.int64),
+        own.node_starts,
         np.where(known, places, -1).astype(np.int64),
-        hashes,
-        np.array([hash64(group.operator_text) for group in ordered], np.int64),
-        np.array([group.width for group in ordered], np.int32),
-        np.append(0, np.cumsum(sizes)).astype(np.int64),
-        np.array([place[symbol] for group in ordered for symbol in group.symbols], np.int32),
-        np.array([count for group in ordered for count in group.symbols.values()], np.int32),
-        np.array([index.symbol_codes.get(symbol, -1) for symbol in names], np.int32),
+        own.keys,
+        own.operators,
+        own.widths,
+        own.symbol_starts,
+        own.symbols,
+        own.counts,
+        np.array([index.codes.get(symbol, -1) for symbol in own.codes], np.int32),
     )
 
 
 @compiled
 def best_pairs(
-    query: QueryPaths,
-    ipf: Floats,
-    key_starts: Ints,
-    by_key: Small,
-    widths: Small,
-    group_nodes: Small,
-    node_formulas: Small,
-    size: int,
-) -> tuple[Floats, Small, Small]:
-    """Return for every formula the highest sum of matching paths, and the node of the query and of the formula that
-    have it."""
+    query: QueryPaths, ipf: Floats, key_starts: Ints, by_key: Small, widths: Small, group_nodes: Small,
+    node_formulas: Small, size: int,
+) -> tuple[Floats, Small, Small]:  # fmt: skip
+    """Return every formula's highest sum of matching paths, and the nodes of the query and the formula that have it."""
     best = np.zeros(size)
     query_nodes = np.full(size, -1, np.int32)
     nodes = np.full(size, -1, np.int32)
@@ -181,8 +176,7 @@ def symbol_similarity(
     query: QueryPaths, query_nodes: Small, nodes: Small, node_starts: Ints, keys: Ints, operators: Ints,
     symbol_starts: Ints, symbols: Small, counts: Small, same_symbol: float, other_symbol: float,
 ) -> Floats:  # fmt: skip
-    """Return for every formula the share of the query's paths whose symbols match, where each symbol of the query takes
-    one of the formula."""
+    """Return the share of the query's paths whose symbols match, where each symbol takes one of the formula."""
     result = np.zeros(len(nodes))
     size = len(query.codes)
     cells = np.zeros((size, MAX_LEAVES))
@@ -223,8 +217,7 @@ def symbol_similarity(
 
 @compiled
 def _assigned(cells: Floats, weights: Floats, number: int) -> float:
-    """Let each symbol of the query, those with most paths first, take the free symbol of the formula that fits best;
-    return the sum."""
+    """Let each symbol, those with most paths first, take the free symbol that fits best; return the sum."""
     total = 0.0
     for row in np.argsort(-weights, kind="mergesort"):
         best = -1

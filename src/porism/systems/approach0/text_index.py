@@ -9,24 +9,18 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.corpus.content import Content
 from porism.corpus.sources.raw import OWN_IDS
+from porism.systems.arrays import Flags, Floats, Ints, Small, StoredIndex, grouped
 from porism.systems.documents import answers_with_questions, nltk_porter, nltk_tools
-from porism.systems.inverted import open_arrays, save_arrays
 from porism.text.segment import Text
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
-Small = npt.NDArray[np.int32]
 K1, B = 2.0, 0.75
 LEAST_PROXIMITY = 0.3
-ARRAYS = ("lengths", "starts", "documents", "positions")
 
 
 class WordDocument(NamedTuple):
@@ -36,7 +30,7 @@ class WordDocument(NamedTuple):
     length: int
 
 
-class Occurrences(NamedTuple):
+class WordOccurrences(NamedTuple):
     """The occurrences of one word: the document and the position of each."""
 
     documents: Small
@@ -44,11 +38,9 @@ class Occurrences(NamedTuple):
 
 
 @dataclass(frozen=True)
-class TextIndex:
-    """Occurrences of words. Those of word w are at starts[w] to starts[w + 1], in the order of documents and
-    positions."""
+class TextIndex(StoredIndex):
+    """Occurrences of words: those of word w, by document and position, are at starts[w] to starts[w + 1]."""
 
-    codes: dict[str, int]
     lengths: Small
     starts: Ints
     documents: Small
@@ -59,11 +51,11 @@ class TextIndex:
         """The mean length of a document, cut to an integer as in the original."""
         return max(int(self.lengths.mean()), 1) if len(self.lengths) else 1
 
-    def occurrences(self, word: str) -> Occurrences:
+    def occurrences(self, word: str) -> WordOccurrences:
         """Return where a word occurs."""
         code = self.codes.get(word)
         place = slice(0, 0) if code is None else slice(int(self.starts[code]), int(self.starts[code + 1]))
-        return Occurrences(self.documents[place], self.positions[place])
+        return WordOccurrences(self.documents[place], self.positions[place])
 
     def weights(self, word: str) -> tuple[Small, Floats]:
         """Return the documents of a word and its BM25 weight in each."""
@@ -72,9 +64,8 @@ class TextIndex:
         norm = K1 * (1 - B + B * self.lengths[documents] / self.mean_length)
         return documents, np.asarray(idf * (1 + (K1 + 1) * counts / (counts + norm)), np.float64)
 
-    def scores(self, words: Sequence[str]) -> tuple[Floats, npt.NDArray[np.bool_]]:
-        """Return the BM25 score of every document, and whether it holds a word of the query. A repeated word counts
-        each time."""
+    def scores(self, words: Sequence[str]) -> tuple[Floats, Flags]:
+        """Return every document's BM25, and whether it has a word of the query. Repeated words count again."""
         scores = np.zeros(len(self.lengths))
         found = np.zeros(len(self.lengths), np.bool_)
         for word, number in Counter(words).items():
@@ -84,8 +75,7 @@ class TextIndex:
         return scores, found
 
     def proximity(self, words: Sequence[str]) -> Floats:
-        """Return ln(0.3 + e^-d) of every document, where d is the smallest distance of two different words of the
-        query."""
+        """Return ln(0.3 + e^-d) of every document; d is the smallest distance of two different words of the query."""
         distances = np.full(len(self.lengths), np.inf)
         lists = [self.occurrences(word) for word in dict.fromkeys(words)]
         if len(lists) > 1:
@@ -97,16 +87,6 @@ class TextIndex:
             pairs = (documents[1:] == documents[:-1]) & (items[1:] != items[:-1])
             np.minimum.at(distances, documents[1:][pairs], (positions[1:] - positions[:-1])[pairs])
         return np.asarray(np.log(LEAST_PROXIMITY + np.exp(-distances)), np.float64)
-
-    def save(self, folder: Path) -> None:
-        """Write the index into a folder."""
-        save_arrays(self, ARRAYS, self.codes, folder)
-
-    @classmethod
-    def open(cls, folder: Path) -> TextIndex:
-        """Open an index; its arrays are mapped, not read."""
-        codes, arrays = open_arrays(ARRAYS, folder)
-        return cls(codes, *arrays)
 
 
 def index_words(documents: Iterable[WordDocument]) -> TextIndex:
@@ -120,9 +100,7 @@ def index_words(documents: Iterable[WordDocument]) -> TextIndex:
             places.append(place)
             positions.append(position)
     by_word = np.array(words, np.int32)
-    order = np.argsort(by_word, kind="stable")
-    starts = np.zeros(len(codes) + 1, np.int64)
-    np.cumsum(np.bincount(by_word, minlength=len(codes)), out=starts[1:])
+    order, starts = grouped(by_word, len(codes))
     return TextIndex(
         codes,
         np.array(lengths, np.int32),
@@ -181,8 +159,7 @@ Advance = Callable[[int], None]
 
 
 class DocumentFormulas(NamedTuple):
-    """Documents by id, and the formulas of each (numbers of distinct formulas, from 0), from starts[d] to starts[d +
-    1]."""
+    """Documents by id, and the numbers of the formulas of each, from starts[d] to starts[d + 1]."""
 
     ids: Ints
     starts: Ints
@@ -192,18 +169,8 @@ class DocumentFormulas(NamedTuple):
         """Return how often each formula occurs."""
         return np.bincount(self.formulas, minlength=size).astype(np.int64)
 
-    def save(self, folder: Path) -> None:
-        """Write the arrays into a folder."""
-        for name in self._fields:
-            np.save(folder / f"document_{name}.npy", getattr(self, name))
 
-    @classmethod
-    def open(cls, folder: Path) -> DocumentFormulas:
-        """Open the arrays of a folder."""
-        return cls(*(np.load(folder / f"document_{name}.npy") for name in cls._fields))
-
-
-class Instance(NamedTuple):
+class IndexedFormula(NamedTuple):
     """A formula of a post that is a document of Task 2."""
 
     id: int
@@ -216,7 +183,7 @@ def distinct_formulas(content: Content) -> Iterator[str]:
     return (html.unescape(expression.latex) for expression in content.expressions())
 
 
-def formula_instances(content: Content) -> Iterator[Instance]:
+def formula_instances(content: Content) -> Iterator[IndexedFormula]:
     """Yield the documents of Task 2 in the order of ids: not those of comments, and at most five of a visual id.
     Formulas without an official visual id, in a collection that has them, count as one."""
     numbers = {expression.latex: expression.id - 1 for expression in content.expressions()}
@@ -227,7 +194,7 @@ def formula_instances(content: Content) -> Iterator[Instance]:
         group = formula.visual_id if formula.visual_id < OWN_IDS else OWN_IDS
         seen[group] += 1
         if seen[group] <= MOST_INSTANCES:
-            yield Instance(formula.id, formula.visual_id, numbers[formula.latex])
+            yield IndexedFormula(formula.id, formula.visual_id, numbers[formula.latex])
 
 
 def index_answers(content: Content, analyser: Analyser, advance: Advance) -> tuple[DocumentFormulas, TextIndex]:

@@ -91,3 +91,9 @@ class SystemContext:
         ours = tuple(module for module in modules if module.startswith("porism."))
         parts = [name, key, self.content.digest, formulas_fingerprint(), fingerprint(ours) if ours else ""]
         return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse an option that is no number from 0 to 1."""
+    if not 0 <= value <= 1:
+        raise PorismError(f"{name} is {value:g}", fix="write a number from 0 to 1")

@@ -1,8 +1,7 @@
 """Declarations of systems: what `systems.toml`, that of a plug-in, or a file of the user's own says of a run.
 
 A declaration lists the parts of the pipeline with their options, what the run needs, its published scores, and what is
-approximated.
-"""
+approximated."""
 
 from __future__ import annotations
 
@@ -15,7 +14,7 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from porism.errors import PorismError
+from porism.errors import PorismError, did_you_mean
 from porism.plugins import SYSTEMS, Plugin, or_repair, working
 
 Status = Literal["default engine", "exact", "verified by values", "own reading", "needs model"]
@@ -101,8 +100,7 @@ def shipped() -> tuple[Declaration, ...]:
 
 @lru_cache
 def declared() -> tuple[Declaration, ...]:
-    """Return the declarations that come with Porism, and after them those of plug-ins. The first with a name and a task
-    wins."""
+    """Return the declarations of Porism, then those of plug-ins. The first with a name and a task wins."""
     found: dict[tuple[str, int], Declaration] = {}
     for declarations in (shipped(), *working(SYSTEMS, plugin_declarations)):
         for one in declarations:
@@ -111,8 +109,7 @@ def declared() -> tuple[Declaration, ...]:
 
 
 def plugin_declarations(plugin: Plugin) -> tuple[Declaration, ...]:
-    """Return the declarations of a plug-in: it names a package that has a file `systems.toml`, as `porism.systems`
-    has."""
+    """Return the declarations of a plug-in, which names a package with a file `systems.toml`."""
     package = plugin.load()
     try:
         text = files(package).joinpath(SHIPPED).read_text(encoding="utf-8")
@@ -149,10 +146,7 @@ def _declaration(row: Mapping[str, Any], where: str) -> Declaration:
     known = set(Declaration.__dataclass_fields__) - {"file"}
     for key in row:
         if key not in known:
-            near = get_close_matches(key, known, 1)
-            raise PorismError(
-                f"unknown key {key}", where=place, fix=f"did you mean {near[0]}?" if near else "remove it"
-            )
+            raise PorismError(f"unknown key {key}", where=place, fix=did_you_mean(key, known, "remove it"))
     for key, allowed in (("task", (1, 2, 3)), ("status", STATUSES), ("data", DATA)):
         if key in row and row[key] not in allowed:
             raise PorismError(f"{key} is {row[key]!r}", where=place, fix=f"write one of {', '.join(map(str, allowed))}")
@@ -195,10 +189,8 @@ def find_declaration(name: str, task: int | None = None) -> Declaration:
     fitting = [one for one in found if task is None or one.task == task]
     if not fitting:
         tasks = " and ".join(str(one.task) for one in found)
-        raise PorismError(
-            f"{found[0].name} is a system of Task {tasks}, not of Task {task}",
-            fix=f"run it with --task {found[0].task}",
-        )
+        fix = f"run it with --task {found[0].task}"
+        raise PorismError(f"{found[0].name} is a system of Task {tasks}, not of Task {task}", fix=fix)
     if len(fitting) > 1:
         raise PorismError(f"{found[0].name} is a system of several tasks", fix="add --task 1 or --task 2")
     return fitting[0]

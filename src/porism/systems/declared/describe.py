@@ -22,10 +22,12 @@ ARROW, GAP, MARGIN = 34, 12, 8  # length of an arrow, space between systems, spa
 LONGEST = 44  # letters of an option that are shown
 RESULTS = {1: "answers", 2: "formulas", 3: "one answer"}
 HEAD = (
-    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" width="{width:.0f}" height="{height:.0f}" '
+    '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
+    'width="{width:.0f}" height="{height:.0f}" '
     'font-family="ui-monospace, monospace" font-size="12" role="img"><title>{title}</title>'
     "<style>rect{{fill:#f4f6fa;stroke:#51617d}}text{{fill:#1c2430}}path{{fill:none;stroke:#51617d}}"
-    "@media(prefers-color-scheme:dark){{rect{{fill:#232b38;stroke:#8fa0bd}}text{{fill:#e6eaf2}}path{{stroke:#8fa0bd}}}}</style>"
+    "@media(prefers-color-scheme:dark){{rect{{fill:#232b38;stroke:#8fa0bd}}"
+    "text{{fill:#e6eaf2}}path{{stroke:#8fa0bd}}}}</style>"
 )
 
 
@@ -75,7 +77,8 @@ def _box(lines: Sequence[str]) -> Shape:
         yield f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}" rx="5"/>'
         for number, line in enumerate(lines):
             weight = ' font-weight="bold"' if number == 0 else ""
-            yield f'<text x="{x + PADDING:.1f}" y="{y + PADDING + LINE * (number + 0.75):.1f}"{weight}>{escape(line)}</text>'
+            base = y + PADDING + LINE * (number + 0.75)
+            yield f'<text x="{x + PADDING:.1f}" y="{base:.1f}"{weight}>{escape(line)}</text>'
 
     return Shape(width, height, draw)
 
@@ -132,17 +135,19 @@ def system_table() -> str:
 
 def _rows(systems: Sequence[Declaration]) -> tuple[tuple[Cell, ...], ...]:
     return tuple(
-        (one.name, one.task, one.data, _run_type(one), "P" if one.primary else "A", one.status, _main_score(one))
+        (
+            *(
+                one.name,
+                one.task,
+                one.data,
+                "manual" if one.manual else "auto",
+                "P" if one.primary else "A",
+                one.status,
+            ),
+            one.published.get(2022, {}).get(MEASURES[one.task][0]),
+        )
         for one in systems
     )
-
-
-def _run_type(one: Declaration) -> str:
-    return "manual" if one.manual else "auto"
-
-
-def _main_score(one: Declaration) -> float | None:
-    return one.published.get(2022, {}).get(MEASURES[one.task][0])
 
 
 def system_lines() -> str:
@@ -175,7 +180,8 @@ def _named(name: str, task: int | None) -> list[Declaration]:
 
 def _lines(one: Declaration) -> Iterator[str]:
     kind = "manual" if one.manual else "automatic"
-    yield f"{one.name}  (Task {one.task}, {one.year}, {kind}, {'primary' if one.primary else 'alternate'}, data: {one.data})"
+    rank = "primary" if one.primary else "alternate"
+    yield f"{one.name}  (Task {one.task}, {one.year}, {kind}, {rank}, data: {one.data})"
     yield f"status: {one.status}"
     if one.printed:
         yield f"printed in the tables as: {one.printed}"

@@ -2,8 +2,7 @@
 
 A factory takes a `SystemContext` and keyword options, and returns a retriever, a re-ranker, or (Task 3) an answerer.
 Its signature is the list of its options: names, types and defaults. Options are checked against it, wherever they come
-from.
-"""
+from."""
 
 from __future__ import annotations
 
@@ -11,11 +10,11 @@ import importlib
 import inspect
 import json
 import typing
-from collections.abc import Callable, Mapping
-from difflib import get_close_matches
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import is_dataclass
 from typing import TYPE_CHECKING, Any
 
-from porism.errors import PorismError
+from porism.errors import PorismError, did_you_mean
 from porism.safe_path import import_own
 from porism.search.retriever import Reranker, Retriever
 from porism.systems.answerer import Answerer
@@ -73,9 +72,8 @@ def part_factory(name: str) -> Factory:
     place = PARTS.get(name, name)
     module_name, _, function = place.partition(":")
     if not function:
-        near = get_close_matches(name, PARTS, 1)
-        fix = f"did you mean {near[0]}?" if near else f"use one of {', '.join(PARTS)}, or my_module:function"
-        raise PorismError(f"no part is named {name}", fix=fix)
+        otherwise = f"use one of {', '.join(PARTS)}, or my_module:function"
+        raise PorismError(f"no part is named {name}", fix=did_you_mean(name, PARTS, otherwise))
     load = importlib.import_module if name in PARTS else import_own
     try:
         return typing.cast(Factory, getattr(load(module_name), function))
@@ -84,26 +82,41 @@ def part_factory(name: str) -> Factory:
 
 
 def part_options(name: str) -> Mapping[str, inspect.Parameter]:
-    """Return the options of a part with their types and defaults."""
-    factory = part_factory(name)
-    parameters = list(inspect.signature(factory, eval_str=True).parameters.values())[1:]
-    return {one.name: one for one in parameters if one.kind is not inspect.Parameter.VAR_KEYWORD}
+    """Return the options of a part with their types and defaults. A parameter whose type is a dataclass groups options:
+    its fields are options of the part."""
+    return {option: parameter for _, members in _grouped(name) for option, parameter in members.items()}
+
+
+def _grouped(name: str) -> Iterator[tuple[inspect.Parameter, Mapping[str, inspect.Parameter]]]:
+    """Yield each parameter of a factory with the options that it stands for: itself, or the fields of its type."""
+    for one in list(inspect.signature(part_factory(name), eval_str=True).parameters.values())[1:]:
+        if isinstance(one.annotation, type) and is_dataclass(one.annotation):
+            members = inspect.signature(one.annotation, eval_str=True).parameters
+            yield one, {option: parameter.replace(kind=one.kind) for option, parameter in members.items()}
+        elif one.kind is not inspect.Parameter.VAR_KEYWORD:
+            yield one, {one.name: one}
 
 
 def make_part(name: str, options: Mapping[str, Any], context: SystemContext) -> Part:
     """Make a part, after checking the names and types of its options."""
-    return part_factory(name)(context, **checked_options(name, options))
+    checked = checked_options(name, options)
+    arguments: dict[str, Any] = {}
+    for one, members in _grouped(name):
+        given = {option: checked[option] for option in members if option in checked}
+        if isinstance(one.annotation, type) and is_dataclass(one.annotation):
+            arguments[one.name] = one.annotation(**given)
+        else:
+            arguments |= given
+    return part_factory(name)(context, **arguments)
 
 
 def checked_options(name: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a part in the types of its signature; texts, as the command line gives them, are
-    converted."""
+    """Return options in the types of the part's signature; texts, as the command line gives them, are converted."""
     allowed = part_options(name)
     checked = {}
     for option, value in options.items():
         if option not in allowed:
-            near = get_close_matches(option, allowed, 1)
-            fix = f"did you mean {near[0]}?" if near else f"its options are {', '.join(allowed) or 'none'}"
+            fix = did_you_mean(option, allowed, f"its options are {', '.join(allowed) or 'none'}")
             raise PorismError(f"part {name} has no option {option}", fix=fix)
         checked[option] = _converted(name, option, value, allowed[option].annotation)
     return checked

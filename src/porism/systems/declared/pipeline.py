@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from porism.errors import MissingModelError, PorismError
@@ -61,8 +62,7 @@ def not_runnable(declaration: Declaration) -> PorismError:
 
 
 def needed_models(declaration: Declaration, overrides: Overrides | None = None) -> list[str]:
-    """Return the named models that the parts of a system need; those of the systems that it fuses are not among
-    them."""
+    """Return the named models that the parts of a system need, without those of the systems that it fuses."""
     required = [one for one in MODEL_OPTIONS if one != OPTIONAL]
     values = _model_values(declaration.parts, overrides or {}, required)
     return [name for name in values if name in named_models()]
@@ -113,11 +113,8 @@ def check_overrides(declaration: Declaration, overrides: Overrides) -> None:
     names = list(dict.fromkeys(part.use for part in used_parts(declaration)))
     for part in overrides:
         if part not in names:
-            raise PorismError(
-                f"{declaration.name} has no part {part}",
-                where="--set",
-                fix=f"its parts are {', '.join(names) or 'none'}",
-            )
+            fix = f"its parts are {', '.join(names) or 'none'}"
+            raise PorismError(f"{declaration.name} has no part {part}", where="--set", fix=fix)
 
 
 Method = Literal["minmax-sum", "minmax", "sum", "rrf", "score-rrf"]
@@ -130,17 +127,24 @@ METHODS: dict[Method, Callable[[tuple[float, ...], float], Fusion]] = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class FusionChoice:
+    """How rankings are fused: the method, the weight of each member (none: 1), and the constant of reciprocal ranks."""
+
+    method: Method = "rrf"
+    weights: tuple[float, ...] = ()
+    k: float = 60.0
+
+
 def fused_systems(
     context: SystemContext,
     of: tuple[str, ...] = (),
-    method: Method = "rrf",
-    weights: tuple[float, ...] = (),
-    k: float = 60.0,
+    *,
+    choice: FusionChoice,
     depth: int = DEPTH,
     missing: Literal["error", "skip"] = "error",
 ) -> Retriever:
-    """Fuse the rankings of other systems. With `missing = "skip"`, members that need a model are left out, and the
-    record says so."""
+    """Fuse the rankings of other systems. With `missing = "skip"`, those that need a model are left out with a note."""
     members: list[Retriever] = []
     names: list[str] = []
     left_out: list[str] = []
@@ -157,13 +161,13 @@ def fused_systems(
     if not members:
         fact = f"no member to fuse: {'; '.join(reasons)}" if reasons else "no member to fuse"
         raise PorismError(fact, fix='name systems: of = ["team/run", ...]')
-    if weights and len(weights) != len(of):
-        raise PorismError(f"{len(weights)} weights for {len(of)} systems", fix="give one for each")
-    given = [weight for name, weight in zip(of, weights, strict=False) if name in names] or [1.0] * len(members)
+    if choice.weights and len(choice.weights) != len(of):
+        raise PorismError(f"{len(choice.weights)} weights for {len(of)} systems", fix="give one for each")
+    given = [weight for name, weight in zip(of, choice.weights, strict=False) if name in names] or [1.0] * len(members)
     notes = [f"fused: {', '.join(names)}"]
     if left_out:
         notes.append(f"left out, since they need models: {', '.join(left_out)}")
-    fused = Fused(members, METHODS[method](tuple(given), k), names, depth)
+    fused = Fused(members, METHODS[choice.method](tuple(given), choice.k), names, depth)
     fused.notes = tuple(notes)
     return fused
 

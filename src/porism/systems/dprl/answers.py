@@ -1,9 +1,10 @@
 """DPRL's systems of Task 1: the answers of questions similar to the topic.
 
-The chain scores an answer by the similarity of its question times its votes, or times the score of the pair of topic and answer. SVM-Rank is a
-linear model over similarity, pair score, tags in common, votes and reputation of the author, each scaled to 0..1 within a topic. Both follow
-the authors' description. The published model was trained on judgments and is not published. Here it is trained on judged topics, or, without
-them, on duplicate questions of the collection, whose answers count as relevant to each other."""
+The chain scores an answer by the similarity of its question times its votes, or times the score of the pair of topic
+and answer. SVM-Rank is a linear model over similarity, pair score, tags in common, votes and reputation of the author,
+each scaled to 0..1 within a topic. Both follow the authors' description. The published model was trained on judgments
+and is not published. Here it is trained on judged topics, or, without them, on duplicate questions of the collection,
+whose answers count as relevant to each other."""
 
 from __future__ import annotations
 
@@ -15,7 +16,6 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.corpus.content import Content
 from porism.corpus.topics.files import read_topics
@@ -25,87 +25,93 @@ from porism.files import digest_file
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.systems.arrays import Flags, Floats, Ints, best_of
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import InputFormat, TextForm, form_code, question_text, question_texts
 from porism.systems.dprl.math_amr import AmrForm, amr_form
-from porism.systems.named_models import ModelUse, chosen_model
+from porism.systems.encoded import TextSource
+from porism.systems.named_models import chosen_model
 from porism.systems.neural import PairScorer, TextVectors, open_pair_scorer
 from porism.systems.topic_queries import topic_of
 
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
 Reads = Literal["text", "amr"]
 Scored = Literal["votes", "pairs"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChainForm:
+    """How topics, questions and answers are written: as text, or as graphs of meaning by a parser."""
+
+    amr_parser: str = ""
+    reads: Reads = "text"
+
+    def form(self, context: SystemContext) -> TextForm:
+        """Return the form."""
+        return amr_form(context, self.amr_parser) if self.reads == "amr" else InputFormat(lower=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ChainInput:
+    """What the models read: the number of similar questions, and the tokens of a question and of a pair."""
+
+    questions: int = 1000
+    length: int = 128
+    pair_length: int = 512
 
 
 def question_chain(
     context: SystemContext,
     bi_encoder: str,
     cross_encoder: str = "",
-    amr_parser: str = "",
-    reads: Reads = "text",
+    *,
+    written: ChainForm,
     answers: Scored = "votes",
-    questions: int = 1000,
-    length: int = 128,
-    pair_length: int = 512,
+    chain: ChainInput,
 ) -> Retriever:
-    """Rank the answers of the most similar `questions`. `answers` says what their similarity is multiplied with: votes,
-    or the score of a pair."""
+    """Rank the answers of the most similar `questions` by that similarity times `answers`: votes, or a pair's score."""
     if answers == "pairs" and not cross_encoder:
         raise PorismError("pairs need a model", fix="name it: cross_encoder = NAME, or write answers = votes")
-    form = chain_form(context, reads, amr_parser)
-    scorer = open_pair_scorer(context, cross_encoder, form, pair_length) if answers == "pairs" else None
-    return ChainSearch(open_questions(context, bi_encoder, form, length), questions, form, scorer)
+    form = written.form(context)
+    scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length) if answers == "pairs" else None
+    return ChainSearch(open_questions(context, bi_encoder, form, chain), scorer)
 
 
-def chain_form(context: SystemContext, reads: Reads, amr_parser: str) -> TextForm:
-    """Return how topics, questions and answers are written."""
-    return amr_form(context, amr_parser) if reads == "amr" else InputFormat("dollars", lower=True)
+class QuestionAnswers(NamedTuple):
+    """Answers of similar questions, with the similarity of the question and the votes of each."""
 
-
-class Candidates:
-    """Answers of similar questions, with the similarity of the question of each."""
-
-    def __init__(self, answers: Ints, similarities: Floats, votes: Floats) -> None:
-        self.answers, self.similarities, self.votes = answers, similarities, votes
+    answers: Ints
+    similarities: Floats
+    votes: Floats
 
 
 @dataclass(frozen=True)
 class Questions:
-    """The questions of a collection as vectors, and their answers."""
+    """The questions of a collection as vectors, and their answers; a search reads the `number` most similar ones."""
 
     content: Content
     vectors: TextVectors
     form: TextForm
+    number: int
 
-    @property
-    def use(self) -> ModelUse:
-        """The model of the vectors."""
-        return self.vectors.use
-
-    def candidates(self, query: str, number: int, without: int = 0) -> Candidates:
-        """Return the answers of the `number` questions that are most similar to a query; the question `without` is left
-        out."""
-        cosines = self.vectors.cosines(query)
-        ids = self.vectors.documents.ids
+    def candidates(self, query: str, number: int, without: int = 0) -> QuestionAnswers:
+        """Return the answers of the `number` most similar questions; the question `without` is left out."""
+        cosines, ids = self.vectors.cosines(query), self.vectors.documents.ids
         first = np.lexsort((ids, -cosines))[: number + 1].tolist()
         order = [at for at in first if int(ids[at]) != without][:number]
-        columns = np.array(list(self._rows(ids, cosines, order)), np.float64).reshape(-1, 3)
-        return Candidates(columns[:, 0].astype(np.int64), columns[:, 1], columns[:, 2])
-
-    def _rows(self, ids: Ints, cosines: npt.NDArray[np.float32], order: list[int]) -> Iterator[tuple[int, float, int]]:
         answers = self.content.answers_by_question(ids[order].tolist())
-        for at in order:
-            for answer in answers.get(int(ids[at]), ()):
-                yield answer.id, float(cosines[at]), answer.score
+        rows = [
+            (answer.id, float(cosines[at]), answer.score) for at in order for answer in answers.get(int(ids[at]), ())
+        ]
+        found, similarities, votes = np.array(rows, np.float64).reshape(-1, 3).T
+        return QuestionAnswers(found.astype(np.int64), similarities, votes)
 
 
-def open_questions(context: SystemContext, bi_encoder: str, form: TextForm, length: int) -> Questions:
+def open_questions(context: SystemContext, bi_encoder: str, form: TextForm, chain: ChainInput) -> Questions:
     """Return the questions of the collection; their vectors are computed once."""
     chosen = chosen_model(bi_encoder, context.models)
     documents = partial(question_texts, context.content, form)
-    vectors = TextVectors(context, "question-vectors", chosen, form.key, documents, length, form_code(form))
-    return Questions(context.content, vectors, form)
+    source = TextSource("question-vectors", form.key, documents, form_code(form))
+    return Questions(context.content, TextVectors(context, chosen, source, chain.length), form, chain.questions)
 
 
 def vote_shares(votes: Floats) -> Floats:
@@ -117,21 +123,19 @@ def vote_shares(votes: Floats) -> Floats:
 class ChainSearch(Retriever):
     """Ranks answers by the similarity of their question times their own score."""
 
-    def __init__(self, questions: Questions, number: int, form: TextForm, scorer: PairScorer | None) -> None:
-        self._questions, self._number, self._form, self._scorer = questions, number, form, scorer
-        self.models = (questions.use, *((scorer.use,) if scorer else ()))
-        self.notes = (form.note,) if isinstance(form, AmrForm) else ()
+    def __init__(self, questions: Questions, scorer: PairScorer | None) -> None:
+        self._questions, self._form, self._scorer = questions, questions.form, scorer
+        self.models = (questions.vectors.use, *((scorer.use,) if scorer else ()))
+        self.notes = (self._form.note,) if isinstance(self._form, AmrForm) else ()
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k answers; of equal scores the smaller id comes first."""
         text = self._form.topic(topic_of(query))
         if not text or k < 1:
             return Ranking.of({})
-        found = self._questions.candidates(text, self._number)
+        found = self._questions.candidates(text, self._questions.number)
         own = self._scorer.shares(text, found.answers) if self._scorer else vote_shares(found.votes)
-        scores = np.maximum(found.similarities, 0.0) * own
-        order = np.lexsort((found.answers, -scores))[:k]
-        return Ranking(found.answers[order], scores[order])
+        return best_of(found.answers, np.maximum(found.similarities, 0.0) * own, k)
 
 
 MOST_PAIRS = 2000  # of a topic; more are thinned out evenly
@@ -141,7 +145,7 @@ class TrainingTopic(NamedTuple):
     """The features of the items of one topic (items x features), and which items are relevant."""
 
     features: Floats
-    relevant: npt.NDArray[np.bool_]
+    relevant: Flags
 
 
 def pair_differences(topic: TrainingTopic) -> Floats:
@@ -152,8 +156,7 @@ def pair_differences(topic: TrainingTopic) -> Floats:
 
 
 def train_pairwise(topics: Sequence[TrainingTopic], features: int, cost: float) -> Floats:
-    """Return the weights that minimise |w|^2 / 2 + cost x sum over topics of the mean squared hinge loss. Without a
-    pair, all weights are equal."""
+    """Minimise |w|^2 / 2 + cost x sum of each topic's mean squared hinge loss; without a pair, weights are equal."""
     from scipy.optimize import minimize
 
     differences = [
@@ -178,35 +181,51 @@ RELEVANT = 2  # least grade
 TRAINING_QUESTIONS = 20  # similar questions whose answers are candidates in training
 
 
+@dataclass(frozen=True, slots=True)
+class SvmTraining:
+    """`cost` is the C of the SVM; `topics` and `qrels` are files of judged topics to train on. Without them, at most
+    `duplicates` pairs of duplicate questions of the collection are used."""
+
+    cost: float = 0.2
+    topics: str = ""
+    qrels: str = ""
+    duplicates: int = 100
+
+    def __post_init__(self) -> None:
+        if bool(self.topics) != bool(self.qrels):
+            fix = "give both: topics=FILE and qrels=FILE, or none"
+            raise PorismError("training needs topics and judgments", fix=fix)
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What shapes the model."""
+        source = (digest_file(self.topics), digest_file(self.qrels)) if self.topics else (self.duplicates,)
+        return (*source, self.cost)
+
+    def examples(self, features: AnswerFeatures) -> Iterator[TrainingTopic]:
+        """Return the topics to train on."""
+        judged = judged_topics(features, self.topics, self.qrels)
+        return judged if self.topics else _linked(features, self.duplicates)
+
+
 def answer_svm(
-    context: SystemContext,
-    bi_encoder: str,
-    cross_encoder: str,
-    questions: int = 1000,
-    length: int = 128,
-    pair_length: int = 512,
-    cost: float = 0.2,
-    topics: str = "",
-    qrels: str = "",
-    duplicates: int = 100,
+    context: SystemContext, bi_encoder: str, cross_encoder: str, *, chain: ChainInput, training: SvmTraining
 ) -> Retriever:
     """Rank the answers of the most similar `questions` by a linear model. `topics` and `qrels` are files of judged
     topics to train on; without them, at most `duplicates` pairs of duplicate questions of the collection are used.
     `cost` is the C of the SVM."""
-    if bool(topics) != bool(qrels):
-        raise PorismError("training needs topics and judgments", fix="give both: topics=FILE and qrels=FILE, or none")
-    form = chain_form(context, "text", "")
-    features = AnswerFeatures(
-        open_questions(context, bi_encoder, form, length),
-        open_pair_scorer(context, cross_encoder, form, pair_length),
-    )
-    source = [digest_file(topics), digest_file(qrels)] if topics else [duplicates]
-    key = [*source, cost, questions, length, *(use.digest for use in features.models), *features.models[1:]]
-    examples = partial(judged_topics, features, topics, qrels) if topics else partial(_linked, features, duplicates)
-    build = partial(_train, examples, cost)
-    folder = context.cached("answer-svm", [str(part) for part in key], build, (train_pairwise.__module__,))
+    form = ChainForm().form(context)
+    scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length)
+    features = AnswerFeatures(open_questions(context, bi_encoder, form, chain), scorer)
+    key = [*training.key, chain.questions, chain.length, *(use.digest for use in features.models), features.models[1]]
+
+    def build(folder: Path) -> None:
+        weights = train_pairwise(list(training.examples(features)), len(FEATURES), training.cost)
+        (folder / "weights.json").write_text(json.dumps(weights.tolist()), "utf-8")
+
+    folder = context.cached("answer-svm", [str(part) for part in key], build)
     weights = np.array(json.loads((folder / "weights.json").read_text("utf-8")))
-    return SvmAnswers(features, weights, questions, "judged topics" if topics else "duplicate questions")
+    return SvmAnswers(features, weights, "judged topics" if training.topics else "duplicate questions")
 
 
 class AnswerFeatures:
@@ -215,10 +234,10 @@ class AnswerFeatures:
     def __init__(self, questions: Questions, scorer: PairScorer) -> None:
         self.questions, self.scorer = questions, scorer
         self.content = questions.content
-        self.models = (questions.use, scorer.use)
+        self.models = (questions.vectors.use, scorer.use)
         self._reputations = {user.id: float(np.log1p(max(user.reputation, 0))) for user in self.content.users()}
 
-    def matrix(self, text: str, tags: tuple[str, ...], found: Candidates) -> Floats:
+    def matrix(self, text: str, tags: tuple[str, ...], found: QuestionAnswers) -> Floats:
         """Return one row of features for each candidate, each column from 0 to 1."""
         posts = self.content.posts_by_id(found.answers.tolist())
         threads = self.content.posts_by_id(sorted({post.thread_id for post in posts.values()}))
@@ -243,8 +262,7 @@ class LinkedQuestion(NamedTuple):
 
 
 def _linked(features: AnswerFeatures, most: int) -> Iterator[TrainingTopic]:
-    """Yield duplicate questions of the collection as training topics: the answers of the other question are
-    relevant."""
+    """Yield duplicate questions of the collection: the answers of the other question are relevant."""
     content = features.content
     duplicates = (link for link in content.all_links() if link.kind == "duplicate")
     links = sorted({LinkedQuestion(link.post_id, link.other_id) for link in duplicates})
@@ -270,21 +288,16 @@ def judged_topics(features: AnswerFeatures, topics: str, qrels: str) -> Iterator
             continue
         found = features.questions.candidates(text, len(features.questions.vectors.documents.ids))
         known = np.array([str(answer) in judged for answer in found.answers.tolist()], np.bool_)
-        kept = Candidates(found.answers[known], found.similarities[known], found.votes[known])
+        kept = QuestionAnswers(found.answers[known], found.similarities[known], found.votes[known])
         relevant = np.array([judged[str(answer)] >= RELEVANT for answer in kept.answers.tolist()], np.bool_)
         yield TrainingTopic(features.matrix(text, topic.tags, kept), relevant)
-
-
-def _train(examples: partial[Iterator[TrainingTopic]], cost: float, folder: Path) -> None:
-    weights = train_pairwise(list(examples()), len(FEATURES), cost)
-    (folder / "weights.json").write_text(json.dumps(weights.tolist()), "utf-8")
 
 
 class SvmAnswers(Retriever):
     """Ranks the answers of similar questions by the linear model."""
 
-    def __init__(self, features: AnswerFeatures, weights: Floats, questions: int, source: str) -> None:
-        self._features, self._weights, self._number = features, weights, questions
+    def __init__(self, features: AnswerFeatures, weights: Floats, source: str) -> None:
+        self._features, self._weights = features, weights
         self.models = features.models
         told = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(FEATURES, weights.tolist(), strict=True))
         self.notes = (f"SVM trained on {source}: {told}",)
@@ -295,16 +308,16 @@ class SvmAnswers(Retriever):
         if not len(found.answers) or k < 1:
             return Ranking.of({})
         scores = matrix @ self._weights
-        order = np.lexsort((found.answers, -scores))[:k]
-        return Ranking(found.answers[order], scores[order])
+        return best_of(found.answers, scores, k)
 
-    def _candidates(self, query: ReadQuery) -> tuple[Candidates, Floats]:
+    def _candidates(self, query: ReadQuery) -> tuple[QuestionAnswers, Floats]:
         topic = topic_of(query)
         text = self._features.questions.form.topic(topic)
-        nothing = Candidates(np.empty(0, np.int64), np.empty(0), np.empty(0))
+        nothing = QuestionAnswers(np.empty(0, np.int64), np.empty(0), np.empty(0))
         if not text:
             return nothing, np.empty((0, len(FEATURES)))
-        found = self._features.questions.candidates(text, self._number)
+        questions = self._features.questions
+        found = questions.candidates(text, questions.number)
         return found, self._features.matrix(text, topic.tags, found)
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
@@ -314,5 +327,5 @@ class SvmAnswers(Retriever):
         if not len(rows):
             return super().explain(query, id)
         values = matrix[rows[0]] * self._weights
-        parts = [Explanation(float(value), name) for name, value in zip(FEATURES, values, strict=True)]
-        return Explanation(float(values.sum()), "linear model of five features", tuple(parts))
+        parts = tuple(Explanation(float(value), name) for name, value in zip(FEATURES, values, strict=True))
+        return Explanation(float(values.sum()), "linear model of five features", parts)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.evaluate.fusion import ScoredIds, score_rrf
+from porism.formula import Parsed
 from porism.formula.binary import Trees
 from porism.progress import Progress
 from porism.records import Explanation
-from porism.search.query import ReadQuery
 from porism.search.retriever import DEPTH, Ranking, Retriever
+from porism.systems.arrays import Floats, Ints, Singles, Small
 from porism.systems.declared.context import SystemContext
 from porism.systems.dprl.tuples import (
     REPRESENTATIONS,
@@ -29,17 +30,15 @@ from porism.systems.dprl.tuples import (
     word_rows,
 )
 from porism.systems.tangent.forest import Forest
-from porism.systems.tangent.retriever import open_trees
-from porism.systems.tangent.trees import CollectionTrees, one_tree, reads_official, searched_formula, trees_of
+from porism.systems.tangent.trees import CollectionTrees, TreeRetriever, one_tree, open_trees, reads_official, trees_of
 
-Floats = npt.NDArray[np.float32]
 _MIN_NGRAM, _MAX_NGRAM = 3, 6
-SEED = 1
+SEED, MIN_COUNT, BUCKETS = 1, 5, 100_000
 _ARRAYS = ("word_vectors", "rows", "ngram_vectors", "trees")
 
 
 @dataclass(frozen=True)
-class Training:
+class FastTextTraining:
     """How fastText is trained. The published settings are 300 dimensions, window 20, 30 negatives, hierarchical
     softmax, 10 epochs, all formulas."""
 
@@ -49,21 +48,17 @@ class Training:
     hierarchical: bool = False
     epochs: int = 3
     formulas: int = 5000  # distinct formulas that are read, evenly spaced; 0 reads all
-    min_count: int = 5
-    buckets: int = 100_000
 
 
 class FormulaVectors(NamedTuple):
     """A trained representation: words and n-grams with their vectors, and one unit vector for each distinct tree."""
 
     words: dict[str, int]
-    word_vectors: Floats
-    rows: npt.NDArray[
-        np.int32
-    ]  # row of each bucket of n-grams in `ngram_vectors`, -1 for one that training did not see
-    ngram_vectors: Floats
+    word_vectors: Singles
+    rows: Small  # of each bucket of n-grams in `ngram_vectors`, -1 for one that training did not see
+    ngram_vectors: Singles
     alphabet: Alphabet
-    trees: Floats
+    trees: Singles
 
 
 def fast_text() -> Any:
@@ -76,7 +71,7 @@ def fast_text() -> Any:
 
 
 def write_vectors(
-    trees: CollectionTrees, representation: Representation, training: Training, folder: Path, progress: Progress
+    trees: CollectionTrees, representation: Representation, training: FastTextTraining, progress: Progress, folder: Path
 ) -> None:
     """Train one representation and write it to a folder."""
     operators = of_operators(representation)
@@ -87,7 +82,7 @@ def write_vectors(
     alphabet = Alphabet()
     spelled = spell_words(distinct, texts, alphabet, operators)
     model = _train(_training_sentences(sentences, words.ravel(), spelled, training.formulas), training, progress)
-    rows, touched = _touched(model, training.buckets)
+    rows, touched = _touched(model, BUCKETS)
     vectors = FormulaVectors(
         dict(model.wv.key_to_index),
         np.asarray(model.wv.vectors, np.float32),
@@ -97,12 +92,10 @@ def write_vectors(
         np.empty((0, training.dimensions), np.float32),
     )
     by_word = np.stack([_word_vector(word, vectors) for word in spelled]) if spelled else vectors.trees
-    _write_embedding(vectors._replace(trees=_tree_vectors(by_word, words.ravel(), sentences)), folder, training)
+    _write_embedding(vectors._replace(trees=_tree_vectors(by_word, words.ravel(), sentences)), folder)
 
 
-def _training_sentences(
-    sentences: WordRows, words: npt.NDArray[np.int64], spelled: list[str], limit: int
-) -> list[list[str]]:
+def _training_sentences(sentences: WordRows, words: Ints, spelled: list[str], limit: int) -> list[list[str]]:
     """Return the sentences that are read: all formulas, or evenly spaced ones."""
     count = len(sentences.starts) - 1
     chosen = np.arange(count) if not limit or count <= limit else np.linspace(0, count - 1, limit).astype(np.int64)
@@ -110,7 +103,7 @@ def _training_sentences(
     return [[spelled[word] for word in words[begin:end].tolist()] for begin, end in spans]
 
 
-def _train(sentences: list[list[str]], training: Training, progress: Progress) -> Any:
+def _train(sentences: list[list[str]], training: FastTextTraining, progress: Progress) -> Any:
     """Train with one worker and a fixed seed, which gives the same vectors every time."""
     model = fast_text()(
         vector_size=training.dimensions,
@@ -120,18 +113,15 @@ def _train(sentences: list[list[str]], training: Training, progress: Progress) -
         negative=training.negative,
         min_n=_MIN_NGRAM,
         max_n=_MAX_NGRAM,
-        min_count=training.min_count,
-        bucket=training.buckets,
+        min_count=MIN_COUNT,
+        bucket=BUCKETS,
         workers=1,
         seed=SEED,
     )
-    counts: dict[str, int] = {}
-    for sentence in sentences:
-        for word in sentence:
-            counts[word] = counts.get(word, 0) + 1
-    if max(counts.values(), default=0) < training.min_count:  # a handful of formulas: keep every word
+    counts = Counter(word for sentence in sentences for word in sentence)
+    if max(counts.values(), default=0) < MIN_COUNT:  # a handful of formulas: keep every word
         model.min_count = 1
-        counts = counts or {chr(0): 1}
+        counts = counts or Counter([chr(1)])
     model.build_vocab_from_freq(counts, corpus_count=len(sentences))
     with progress.stage("fastText", training.epochs) as advance:
         total = sum(counts.values())
@@ -145,7 +135,7 @@ def _train(sentences: list[list[str]], training: Training, progress: Progress) -
     return model
 
 
-def _touched(model: Any, buckets: int) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+def _touched(model: Any, buckets: int) -> tuple[Small, Ints]:
     """Return the row of each bucket that a word of the vocabulary has, and those buckets."""
     used = np.zeros(buckets, np.bool_)
     for hashes in model.wv.buckets_word:
@@ -156,7 +146,7 @@ def _touched(model: Any, buckets: int) -> tuple[npt.NDArray[np.int32], npt.NDArr
     return rows, touched
 
 
-def _word_vector(word: str, vectors: FormulaVectors) -> Floats:
+def _word_vector(word: str, vectors: FormulaVectors) -> Singles:
     """Return the vector of a word; zeros where nothing of it is known."""
     at = vectors.words.get(word)
     if at is not None:
@@ -170,7 +160,7 @@ def _word_vector(word: str, vectors: FormulaVectors) -> Floats:
     return np.asarray(vectors.ngram_vectors[rows].mean(axis=0), np.float32)
 
 
-def _tree_vectors(by_word: Floats, words: npt.NDArray[np.int64], sentences: WordRows) -> Floats:
+def _tree_vectors(by_word: Singles, words: Ints, sentences: WordRows) -> Singles:
     """Return the mean vector of each tree's words, of length 1."""
     from scipy.sparse import csr_matrix
 
@@ -179,31 +169,31 @@ def _tree_vectors(by_word: Floats, words: npt.NDArray[np.int64], sentences: Word
     return _unit(np.asarray(counts @ by_word, np.float32))
 
 
-def _unit(vectors: Floats) -> Floats:
+def _unit(vectors: Singles) -> Singles:
     lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
     return np.asarray(vectors / np.maximum(lengths, 1e-12), np.float32)
 
 
-def _write_embedding(vectors: FormulaVectors, folder: Path, training: Training) -> None:
+def _write_embedding(vectors: FormulaVectors, folder: Path) -> None:
     folder.mkdir(exist_ok=True)
     for name in _ARRAYS:
         np.save(folder / f"{name}.npy", getattr(vectors, name))
-    (folder / "words.txt").write_text("\n".join(vectors.words), "utf-8", "surrogatepass", newline="\n")
-    symbols = "\0".join(vectors.alphabet.symbols)
-    (folder / "alphabet.txt").write_bytes(symbols.encode("utf-8", "surrogatepass"))
-    (folder / "training.txt").write_text(repr(asdict(training)), "utf-8")
+    for name, texts in (("words", vectors.words), ("alphabet", vectors.alphabet.symbols)):
+        (folder / f"{name}.txt").write_bytes("\0".join(texts).encode("utf-8", "surrogatepass"))
 
 
 def read_vectors(folder: Path) -> FormulaVectors:
     """Open a representation that `write_vectors` wrote."""
     words_of, rows, ngrams, trees = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS)
-    words = (folder / "words.txt").read_bytes().decode("utf-8", "surrogatepass").split("\n")
-    symbols = (folder / "alphabet.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
+    words, symbols = (
+        (folder / f"{name}.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
+        for name in ("words", "alphabet")
+    )
     known = {word: at for at, word in enumerate(words)}
     return FormulaVectors(known, words_of, rows, ngrams, Alphabet(symbols), trees)
 
 
-def query_vector(query: Trees, representation: Representation, vectors: FormulaVectors) -> Floats:
+def query_vector(query: Trees, representation: Representation, vectors: FormulaVectors) -> Singles:
     """Return the vector of a query formula, of length 1; zeros where nothing of it is known."""
     operators = of_operators(representation)
     root = query.operators if operators else query.layout
@@ -223,19 +213,13 @@ def tangent_cft2(
     representations: tuple[str, ...] = ("slt", "opt", "slt-type", "slt-unified"),
     k: float = 60.0,
     depth: int = DEPTH,
-    dimensions: int = Training.dimensions,
-    window: int = Training.window,
-    negative: int = Training.negative,
-    hierarchical: bool = Training.hierarchical,
-    epochs: int = Training.epochs,
-    formulas: int = Training.formulas,
+    *,
+    training: FastTextTraining,
 ) -> Retriever:
-    """TangentCFT2. `depth` hits of each representation are joined with the constant `k`; the other options are those of
-    the training."""
+    """Join `depth` hits of each representation with the constant `k`; the other options are those of the training."""
     unknown = [name for name in representations if name not in REPRESENTATIONS]
     if unknown:
         raise PorismError(f"no representation is named {unknown[0]}", fix=f"use {', '.join(REPRESENTATIONS)}")
-    training = Training(dimensions, window, negative, hierarchical, epochs, formulas)
     names = tuple(name for name in REPRESENTATIONS if name in representations)
     return CftSearch(VectorSearch(context, names, training), k, depth, reads_official(context.content))
 
@@ -243,22 +227,22 @@ def tangent_cft2(
 class VectorSearch:
     """The vectors of a collection's formulas in several representations, trained once and kept beside the index."""
 
-    def __init__(self, context: SystemContext, names: tuple[Representation, ...], training: Training) -> None:
+    def __init__(self, context: SystemContext, names: tuple[Representation, ...], training: FastTextTraining) -> None:
         fast_text()
         read = f"{training.formulas:,}" if training.formulas else "all"
         self.note = (
-            f"fastText trained on {read} formulas of the collection: {training.dimensions} dimensions, window {training.window}, "
-            f"{training.negative} negatives, {training.epochs} epochs"
+            f"fastText trained on {read} formulas of the collection: {training.dimensions} dimensions, "
+            f"window {training.window}, {training.negative} negatives, {training.epochs} epochs"
         )
         self.trees = open_trees(context)
         self.names = names
         self._vectors: dict[Representation, FormulaVectors] = {}
         for name in names:
-            build = partial(_write, self.trees, name, training, context.progress)
+            build = partial(write_vectors, self.trees, name, training, context.progress)
             folder = context.cached(f"tangent-cft-{name}", asdict(training), build, _CODE)
             self._vectors[name] = read_vectors(folder)
 
-    def cosines(self, query: Trees, name: Representation) -> npt.NDArray[np.float64]:
+    def cosines(self, query: Trees, name: Representation) -> Floats:
         """Return the cosine of each formula, by its position, with the query."""
         vectors = self._vectors[name]
         found = self.trees.operators if of_operators(name) else self.trees.layout
@@ -266,46 +250,34 @@ class VectorSearch:
         return np.asarray(by_tree[found.tree_of], np.float64)
 
 
-def _write(trees: CollectionTrees, name: Representation, training: Training, progress: Progress, folder: Path) -> None:
-    write_vectors(trees, name, training, folder, progress)
-
-
-class CftSearch(Retriever):
+class CftSearch(TreeRetriever):
     """Formulas by score-weighted reciprocal ranks over the representations."""
 
-    finds = "formulas"
-
     def __init__(self, search: VectorSearch, k: float, depth: int, official: bool) -> None:
-        self._search, self._k, self._depth, self._official = search, k, depth, official
+        super().__init__(official)
+        self._search, self._k, self._depth = search, k, depth
         self.notes = (search.note,)
 
-    def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return the best k formulas by visual id."""
-        rankings = self._rankings(query, max(k, self._depth))
-        if not rankings:
-            return Ranking.of({})
-        return Ranking.sorted(*score_rrf(rankings, [1.0] * len(rankings), self._k)).top(k)
+    def ranked(self, formula: Parsed, k: int) -> Ranking:
+        """Return the formulas that the representations find."""
+        rankings = self._rankings(formula, max(k, self._depth))
+        return Ranking.sorted(*score_rrf(rankings, [1.0] * len(rankings), self._k))
 
-    def _rankings(self, query: ReadQuery, depth: int) -> list[ScoredIds]:
+    def _rankings(self, formula: Parsed, depth: int) -> list[ScoredIds]:
         """Return one ranking for each representation."""
-        formula = searched_formula(query, self._official)
-        if formula is None:
-            return []
-        trees = trees_of(formula)
         rankings = []
         for name in self._search.names:
-            cosines = self._search.cosines(trees, name)
+            cosines = self._search.cosines(trees_of(formula), name)
             best = np.argsort(-cosines, kind="stable")[:depth]
             rankings.append(ScoredIds(np.asarray(self._search.trees.visuals[best]), cosines[best]))
         return rankings
 
-    def explain(self, query: ReadQuery, id: int) -> Explanation:
+    def explained(self, formula: Parsed, id: int) -> Explanation | None:
         """Return what each representation adds to the score."""
         parts = []
-        for name, ranking in zip(self._search.names, self._rankings(query, self._depth), strict=False):
+        for name, ranking in zip(self._search.names, self._rankings(formula, self._depth), strict=True):
             rows = np.flatnonzero(ranking.ids == id)
             if len(rows):
                 rank, cosine = int(rows[0]) + 1, float(ranking.scores[rows[0]])
                 parts.append(Explanation(cosine / (self._k + rank), f"{name}: cosine {cosine:.3f}, rank {rank}"))
-        value = sum(part.value for part in parts)
-        return Explanation(value, "score-weighted reciprocal ranks", tuple(parts))
+        return Explanation.total("score-weighted reciprocal ranks", parts)

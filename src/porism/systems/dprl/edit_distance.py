@@ -11,15 +11,14 @@ feature = 1 - (distance / 10) / (nodes of the query + nodes of the candidate)
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.systems.tangent.forest import Forest, QueryLabels
+from porism.systems.arrays import Array, Floats, Ints, Small
+from porism.systems.tangent.forest import Forest, QueryLabels, is_followed
 
-Array = npt.NDArray[Any]
 _SPELLED = str.maketrans({"{": "$$$", "}": "$$$"})  # braces are the marks of the original's tree notation
 MAX_STEPS = 20_000_000  # of one distance; a pair of formulas beyond it has feature 0
 
@@ -40,24 +39,23 @@ OPERATORS_WEIGHTED = Costs(3, 2, 2)
 class PostOrder(NamedTuple):
     """A tree in post-order: labels, the leftmost leaf below each node, and which nodes are key roots."""
 
-    labels: npt.NDArray[np.int32]
-    lefts: npt.NDArray[np.int32]
-    key_roots: npt.NDArray[np.int32]
+    labels: Small
+    lefts: Small
+    key_roots: Small
 
 
 class Distances(NamedTuple):
-    """The distances of candidates, one column for each set of costs (NaN without a tree), and the number of nodes of
-    both trees together."""
+    """Distances of candidates, a column for each set of costs (NaN without a tree), and the nodes of both trees."""
 
-    values: npt.NDArray[np.float64]
-    nodes: npt.NDArray[np.int32]
+    values: Floats
+    nodes: Small
 
 
 class EditFeatures(NamedTuple):
     """The features of candidates with two sets of costs."""
 
-    plain: npt.NDArray[np.float64]
-    weighted: npt.NDArray[np.float64]
+    plain: Floats
+    weighted: Floats
 
 
 def type_of(label: str) -> str:
@@ -65,9 +63,8 @@ def type_of(label: str) -> str:
     return label.split("!")[0] if "!" in label else label
 
 
-def symbol_ids(labels: QueryLabels, types: bool, braces: bool = True) -> npt.NDArray[np.int32]:
-    """Return for each label id the number of the symbol that is compared: the label or its type. Without `braces` both
-    braces are one symbol."""
+def symbol_ids(labels: QueryLabels, types: bool, braces: bool = True) -> Small:
+    """Return the number of each label's symbol: the label or its type. Without `braces` both braces are one symbol."""
 
     def symbol(label: str) -> str:
         written = type_of(label) if types else label
@@ -76,13 +73,7 @@ def symbol_ids(labels: QueryLabels, types: bool, braces: bool = True) -> npt.NDA
     return labels.symbols(f"types {types}, braces {braces}", symbol)
 
 
-def edit_features(
-    query: Forest,
-    candidates: Forest,
-    chosen: npt.NDArray[np.int64],
-    symbols: npt.NDArray[np.int32],
-    operators: bool,
-) -> EditFeatures:
+def edit_features(query: Forest, candidates: Forest, chosen: Ints, symbols: Small, operators: bool) -> EditFeatures:
     """Return the features of the chosen candidates for a query, which is a forest of one tree."""
     costs = (PLAIN, OPERATORS_WEIGHTED if operators else LAYOUT_WEIGHTED)
     found = edit_distances(query, candidates, chosen, symbols, operators, costs)
@@ -92,12 +83,7 @@ def edit_features(
 
 
 def edit_distances(
-    query: Forest,
-    candidates: Forest,
-    chosen: npt.NDArray[np.int64],
-    symbols: npt.NDArray[np.int32],
-    operators: bool,
-    costs: Sequence[Costs],
+    query: Forest, candidates: Forest, chosen: Ints, symbols: Small, operators: bool, costs: Sequence[Costs]
 ) -> Distances:
     """Return the distances of the chosen candidates for several sets of costs."""
     values = np.full((len(chosen), len(costs)), np.nan)
@@ -145,7 +131,8 @@ def _rebuilt(forest: Forest, tree: int, symbols: Array, operators: bool) -> Post
         true_parent = forest.parents[begin + at]
         finished = at - 1  # nodes whose subtree is complete before this one
         while finished != true_parent:
-            if not _is_followed(forest, begin, finished, operators):
+            ended = forest.firsts[begin + finished] < 0 if operators else not is_followed(forest, begin, finished)
+            if ended:  # an end-of-baseline mark
                 if current < 0:
                     return _post_order(parents[:0], symbols[:0])
                 current = parents[current]
@@ -158,20 +145,6 @@ def _rebuilt(forest: Forest, tree: int, symbols: Array, operators: bool) -> Post
         parents[at] = current
         current = at
     return _post_order(parents, symbols[forest.labels[begin:end]])
-
-
-@compiled
-def _is_followed(forest: Forest, begin: int, node: int, operators: bool) -> bool:
-    """Return whether a node has no end-of-baseline mark: a layout node that something follows, an operator with
-    operands."""
-    below = forest.firsts[begin + node]
-    if operators:
-        return bool(below >= 0)
-    while below >= 0:
-        if forest.slots[begin + below] == 0:
-            return True
-        below = forest.nexts[begin + below]
-    return False
 
 
 @compiled

@@ -40,8 +40,7 @@ def _copy_row(first: Node) -> list[Node]:
 
 
 def _merged(row: list[Node]) -> list[Node]:
-    """Merge neighbouring tables and wrappers with the same number of rows into one, which keeps the scripts of the
-    first only."""
+    """Merge neighbouring tables and wrappers with equally many rows; the scripts of the first stay."""
     merged: list[Node] = []
     for node in row:
         table, before = _TABLE.fullmatch(node.label), _TABLE.fullmatch(merged[-1].label) if merged else None

@@ -20,8 +20,10 @@ from porism.records import Topic
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.approach0.text_index import sentences
+from porism.systems.arrays import first_of_each
 from porism.systems.declared.context import SystemContext
-from porism.systems.documents import TextDocument
+from porism.systems.documents import ITALIC, TextDocument
+from porism.systems.encoded import TextSource
 from porism.systems.named_models import chosen_model, directory_for
 from porism.systems.neural import TextVectors
 from porism.systems.topic_queries import query_formula, topic_of, topic_text
@@ -29,7 +31,6 @@ from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
 
 PLACEHOLDER = re.compile(r"\"?\beqx(\d+)eqx\b\"?")
-ITALIC_H, ITALIC_A, ITALIC_CAPITAL = "ℎ", 0x1D44E, 0x1D434
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
 _GRAPH = re.compile(r"\(\s*[^\s/()]+\s*/\s*([^\s()]+)|:[^\s():]++\s+(\"[^\"]*\"|[^\s()\"]+)")
 _VARIABLE = re.compile(r"[a-z]+\d*")
@@ -44,19 +45,9 @@ def operator_nodes(latex: str) -> str:
     'eq plus SUP 𝑥 2 1 𝑦'
     """
     labels = (node.label for node in parse(latex).operators.walk())
-    return " ".join(_italic(label) if label.startswith("V!") else label.partition("!")[2] or label for label in labels)
-
-
-def _italic(label: str) -> str:
-    return "".join(_italic_letter(letter) for letter in label.removeprefix("V!"))
-
-
-def _italic_letter(letter: str) -> str:
-    if letter == "h":
-        return ITALIC_H
-    if "a" <= letter <= "z":
-        return chr(ITALIC_A + ord(letter) - ord("a"))
-    return chr(ITALIC_CAPITAL + ord(letter) - ord("A")) if "A" <= letter <= "Z" else letter
+    return " ".join(
+        label[2:].translate(ITALIC) if label.startswith("V!") else label.partition("!")[2] or label for label in labels
+    )
 
 
 class AmrParser:
@@ -68,9 +59,8 @@ class AmrParser:
         try:
             amrlib: Any = importlib.import_module("amrlib")
         except ImportError:
-            raise PorismError(
-                "the Python package amrlib is not installed", fix="pip install amrlib penman, or leave the parser out"
-            ) from None
+            fix = "pip install amrlib penman, or leave the parser out"
+            raise PorismError("the Python package amrlib is not installed", fix=fix) from None
         self.directory = directory
         self.digest = _directory_digest(Path(directory))
         self._model = amrlib.load_stog_model(model_dir=directory)
@@ -119,7 +109,8 @@ class AmrForm:
         """Return one sentence for a reader of the run."""
         if self._parser:
             return f"meaning graphs by the AMR parser in {self._parser.directory}"
-        return "substitute: no AMR parser; meaning graphs are the words of the text in order, with operator trees of formulas"
+        words = "meaning graphs are the words of the text in order, with operator trees of formulas"
+        return f"substitute: no AMR parser; {words}"
 
     def text(self, text: Text) -> str:
         """Return a field of a post."""
@@ -135,16 +126,8 @@ class AmrForm:
         if self._parser:
             nodes = " ".join(graph_nodes(graph) for graph in self._parser.graphs(sentences(text)))
         else:
-            nodes = " ".join(_words(text))
-        return PLACEHOLDER.sub(lambda match: _nodes_of(formulas, int(match[1])), nodes)
-
-
-def _words(text: str) -> Iterator[str]:
-    return (match[0].lower() for match in _WORD.finditer(text))
-
-
-def _nodes_of(formulas: Sequence[str], number: int) -> str:
-    return operator_nodes(formulas[number]) if number < len(formulas) else ""
+            nodes = " ".join(word.lower() for word in _WORD.findall(text))
+        return PLACEHOLDER.sub(lambda match: "".join(map(operator_nodes, formulas[int(match[1]) :][:1])), nodes)
 
 
 def marked_text(text: Text) -> str:
@@ -158,8 +141,7 @@ def marked_text(text: Text) -> str:
 
 
 def formula_context(text: Text, number: int, around: int = 1) -> str:
-    """Return the sentence with the formula at a position, and `around` sentences before and after it, with
-    placeholders."""
+    """Return the sentence with the formula at a position and `around` sentences on each side, with placeholders."""
     split = [one for line in marked_text(text).split("\n") for one in sentences(line) if one.strip()]
     mark = f"eqx{number}eqx"
     at = next((place for place, sentence in enumerate(split) if mark in sentence), None)
@@ -180,8 +162,8 @@ def math_amr(
     chosen = chosen_model(bi_encoder, context.models)
     visuals = chosen_instances(context.content, instances)
     documents = partial(context_documents, context.content, visuals, form, around)
-    key = (*form.key, instances, around)
-    vectors = TextVectors(context, "mathamr", chosen, key, documents, length, (__name__, AmrForm.__module__))
+    source = TextSource("mathamr", (*form.key, instances, around), documents, (__name__,))
+    vectors = TextVectors(context, chosen, source, length)
     return ContextSearch(vectors, visuals, form, around)
 
 
@@ -192,8 +174,7 @@ def amr_form(context: SystemContext, amr_parser: str) -> AmrForm:
 
 
 def chosen_instances(content: Content, most: int) -> dict[int, int]:
-    """Return the visual id of each instance that is read: the first `most` of each visual id in questions and
-    answers."""
+    """Return the visual ids of the instances that are read: the first `most` of each in questions and answers."""
     seen: Counter[int] = Counter()
     found: dict[int, int] = {}
     for formula in content.formulas():
@@ -206,8 +187,7 @@ def chosen_instances(content: Content, most: int) -> dict[int, int]:
 
 
 def context_documents(content: Content, visuals: dict[int, int], form: AmrForm, around: int) -> Iterator[TextDocument]:
-    """Yield the context of each chosen instance, by its formula id; a formula of a list without posts is its operator
-    tree."""
+    """Yield the context of each chosen instance, by formula id; a formula without a post is its operator tree."""
     if not content.count("posts"):
         for formula in content.formulas():
             if formula.id in visuals:
@@ -243,8 +223,7 @@ class ContextSearch(Retriever):
             return Ranking.of({})
         scores = self._vectors.cosines(text).astype(np.float64)
         order = np.lexsort((self._visuals, -scores))
-        _, firsts = np.unique(self._visuals[order], return_index=True)
-        kept = order[np.sort(firsts)][: max(k, 0)]
+        kept = first_of_each(self._visuals, order, k)
         return Ranking(self._visuals[kept], scores[kept])
 
     def query_text(self, query: ReadQuery) -> str:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.compiled import compiled
+from porism.systems.arrays import Array, Flags, Floats, Ints, Small
 from porism.systems.dprl.edit_distance import type_of
-from porism.systems.tangent.forest import Forest
+from porism.systems.tangent.forest import Forest, is_followed
 from porism.systems.tangent.retriever import END, edge_code, mixed, unordered_labels
 
-Array = npt.NDArray[Any]
 WINDOW = 2
 _PLAIN_PATH = 5  # longest path that is not run-length coded
 _BASE = np.uint64(0x100000001B3)
@@ -22,13 +21,8 @@ _LAYOUT_EDGES = np.frombuffer(b"naboucdwe", np.uint8)
 
 
 def tuple_features(
-    query: Forest,
-    candidates: Forest,
-    chosen: npt.NDArray[np.int64],
-    symbols: npt.NDArray[np.int32],
-    unordered: npt.NDArray[np.bool_],
-    operators: bool,
-) -> npt.NDArray[np.float64]:
+    query: Forest, candidates: Forest, chosen: Ints, symbols: Small, unordered: Flags, operators: bool
+) -> Floats:
     """Return the feature of each chosen candidate. `symbols` maps label ids to the symbols that are compared."""
     out = np.zeros(len(chosen))
     codes = _located_codes(query, 0, symbols, unordered, operators)
@@ -82,7 +76,7 @@ def _located_codes(forest: Forest, tree: int, symbols: Array, unordered: Array, 
             used += 1
             below = begin + above
             above = forest.parents[below]
-        if not _follows(forest, begin, at):
+        if not is_followed(forest, begin, node):
             mark = np.uint64(_DIGIT if operators else _NEXT)
             codes[used] = mixed(symbols[forest.labels[at]], END, mark * powers[node] + texts[node])
             used += 1
@@ -135,17 +129,6 @@ def _edge_char(forest: Forest, node: int, above: int, unordered: Array, operator
     return edge + (_DIGIT if edge < 10 else 55 if edge < 36 else 61)  # 0-9, A-Z, a-z
 
 
-@compiled
-def _follows(forest: Forest, begin: int, at: int) -> bool:
-    """Return whether something follows a node: on the baseline, or as first operand."""
-    below = forest.firsts[at]
-    while below >= 0:
-        if forest.slots[begin + below] == 0:
-            return True
-        below = forest.nexts[begin + below]
-    return False
-
-
 Representation = Literal["slt", "opt", "slt-type", "opt-type", "slt-unified"]
 REPRESENTATIONS: tuple[Representation, ...] = get_args(Representation)
 _END_LABEL = "0!"
@@ -155,8 +138,8 @@ _FIRST_EDGE, _FIRST_SYMBOL = 60_000, 70_000  # where the characters of edges and
 class WordRows(NamedTuple):
     """Pairs as (label, label below, path) by their ids; formula i has those from `starts[i]` to `starts[i + 1]`."""
 
-    rows: npt.NDArray[np.int64]
-    starts: npt.NDArray[np.int64]
+    rows: Ints
+    starts: Ints
 
 
 class Alphabet:
@@ -166,8 +149,7 @@ class Alphabet:
         self.symbols = {symbol: at for at, symbol in enumerate(symbols)}
 
     def spell(self, label: str, split_numbers: bool) -> str:
-        """Return the characters of a label: its type, then its value; a number digit by digit where `split_numbers`
-        says so."""
+        """Return the characters of a label: type, then value; numbers digit by digit where `split_numbers` says so."""
         kind, mark, value = label.partition("!")
         if not mark or not kind:
             return self._char(label)
@@ -199,8 +181,7 @@ def represented(forest: Forest, texts: list[str], representation: Representation
 
 @compiled
 def _number_variables(starts: Array, variables: Array, labels: Array, first: int) -> int:
-    """Replace the variables of each tree by their numbers, which start at `first`; return the largest number of
-    variables."""
+    """Replace the variables of each tree by numbers from `first`; return the largest number of variables."""
     most = 0
     names = np.empty(len(labels) + 1, np.int32)
     for tree in range(len(starts) - 1):
@@ -242,18 +223,14 @@ def _fill_rows(forest: Forest, unordered: Array, operators: bool, starts: Array,
                 used += 1
                 below = begin + above
                 above = forest.parents[below]
-            child, follows = forest.firsts[at], False
-            while child >= 0:
-                follows = follows or forest.slots[begin + child] == 0
-                child = forest.nexts[begin + child]
-            if not follows:
+            if not is_followed(forest, begin, at - begin):
                 rows[used, 0], rows[used, 1], rows[used, 2] = forest.labels[at], END, 1
                 used += 1
         starts[tree + 1] = used
     return used
 
 
-def spell_words(rows: npt.NDArray[np.int64], texts: list[str], alphabet: Alphabet, operators: bool) -> list[str]:
+def spell_words(rows: Ints, texts: list[str], alphabet: Alphabet, operators: bool) -> list[str]:
     """Return the word of each pair."""
     words = []
     for upper, lower, path in rows.tolist():

@@ -4,8 +4,7 @@
 The page of an answer holds the question's title (twice: with formulas, and as LaTeX text), its body, tags and comments,
 the answer and its comments, and the titles of duplicate and related questions. Formulas become tuples of their
 Presentation MathML. A formula for which the source gives none stays LaTeX text, as in the original; when the source
-gives none at all, Porism converts the LaTeX.
-"""
+gives none at all, Porism converts the LaTeX."""
 
 from __future__ import annotations
 
@@ -19,7 +18,7 @@ from porism.corpus.content import Content
 from porism.corpus.post import Comment, Formula, Thread
 from porism.formula import parse
 from porism.systems.documents import batched
-from porism.systems.inverted import Document
+from porism.systems.inverted import TokenDocument
 from porism.systems.mathdowers.queries import engine_tokens, latex_words
 from porism.systems.mathdowers.tuples import L8_SEARCH, TupleRules, math_tokens
 from porism.text.segment import Text
@@ -37,7 +36,7 @@ class ThreadDocuments:
         self._formulas = FormulaTokens(content, rules)
         self._linked = _linked_titles(content)
 
-    def __iter__(self) -> Iterator[Document]:
+    def __iter__(self) -> Iterator[TokenDocument]:
         for threads in batched(thread for thread in self._content.threads() if thread.answers):
             others = [other for thread in threads for other in self._linked.get(thread.question.id, ())]
             titles = self._content.titles_by_id(others)
@@ -54,7 +53,7 @@ def _texts(thread: Thread) -> Iterator[Text]:
     yield from (comment.body for comment in thread.comments)
 
 
-def _documents(thread: Thread, linked: Sequence[Text], formulas: Tokens) -> Iterator[Document]:
+def _documents(thread: Thread, linked: Sequence[Text], formulas: Tokens) -> Iterator[TokenDocument]:
     """Yield a document for each answer of a thread. `linked` are the titles of linked questions."""
     question, comments = thread.question, defaultdict[int, list[str]](list)  # tokens of comments by post
     for comment in thread.comments:
@@ -65,7 +64,7 @@ def _documents(thread: Thread, linked: Sequence[Text], formulas: Tokens) -> Iter
     for title in linked:
         shared += text_tokens(title, formulas)
     for answer in thread.answers:
-        yield Document(answer.id, shared + text_tokens(answer.body, formulas) + comments[answer.id])
+        yield TokenDocument(answer.id, shared + text_tokens(answer.body, formulas) + comments[answer.id])
 
 
 def _comment_tokens(comment: Comment, formulas: Tokens) -> list[str]:
@@ -96,8 +95,7 @@ def latex_text_tokens(text: Text) -> list[str]:
 
 
 def _linked_titles(content: Content) -> dict[int, list[int]]:
-    """Return the questions linked with each question, in either direction; one that is both duplicate and related
-    counts once."""
+    """Return the questions linked with each question, in either direction, each once."""
     linked: dict[int, set[int]] = {}
     for link in content.all_links():
         linked.setdefault(link.post_id, set()).add(link.other_id)
@@ -141,13 +139,12 @@ def has_mathml(content: Content) -> bool:
 class FormulaDocument(NamedTuple):
     """A Task 2 document: the visual id with its tokens, and the formula that represents it in a run."""
 
-    document: Document
+    document: TokenDocument
     formula: Formula
 
 
 def formula_documents(content: Content, with_latex: bool) -> Iterator[FormulaDocument]:
-    """Yield one document per visual id: its first formula in the body of a question or answer. Formulas without tokens
-    are left out."""
+    """Yield one document per visual id: its first formula in a question or answer, if that has tokens."""
     tokens = FormulaTokens(content)
     seen: set[int] = set()
     for formula, mathml, _ in content.formulas_with_mathml():
@@ -157,4 +154,4 @@ def formula_documents(content: Content, with_latex: bool) -> Iterator[FormulaDoc
         words = engine_tokens(" ".join(latex_words(formula.latex))) if with_latex else []
         found = [*words, *(tokens.of_formula(formula.latex, mathml) if mathml or tokens.converts else ())]
         if found:
-            yield FormulaDocument(Document(formula.visual_id, found), formula)
+            yield FormulaDocument(TokenDocument(formula.visual_id, found), formula)

@@ -31,8 +31,7 @@ def treebank_tokens(text: str) -> list[str]:
 
 
 def engine_tokens(text: str) -> list[str]:
-    """Return the tokens of a text as the search engine indexes them: lower case in ASCII, stemmed; tuples stay as they
-    are."""
+    """Return tokens as the search engine indexes them: ASCII in lower case, stemmed; tuples as they are."""
     # The stemmer leaves tuples alone, since they end in a number sign.
     return [
         token if token[0] == "#" else martin_porter(token.translate(_ASCII_LOWER))
@@ -45,11 +44,7 @@ OWN_STOP_WORDS = ("text", "amp", "align", "st", "na", "ca")
 _PUNCTUATION = str.maketrans("", "", "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
 _LATEX_STOP_WORDS = ("\\big", "\\text")
 # Names under which each list may be found: as published, and as spelled correctly.
-_STOP_FILES = {
-    "nltk_stopwords.txt": "\0",
-    "lucence_snowball_english_stop.txt": "|",
-    "manual_stopwords.txt": "#",
-}
+_STOP_FILES = {"nltk_stopwords.txt": "\0", "lucence_snowball_english_stop.txt": "|", "manual_stopwords.txt": "#"}
 _ALSO_NAMED = {"lucence_snowball_english_stop.txt": "lucene_snowball_english_stop.txt"}
 _WORDS = "stems.txt"
 _WORD = re.compile(r"[^\W\d_]+")
@@ -100,16 +95,12 @@ def _lines(folder: Path, name: str) -> list[str]:
     for candidate in (folder / name, folder / _ALSO_NAMED.get(name, name)):
         if candidate.is_file():
             return candidate.read_text("utf-8").splitlines()
-    raise PorismError(
-        f"the word list {name} is missing",
-        where=str(folder),
-        fix=f"copy the lists into one folder; published at {PUBLISHED}",
-    )
+    fix = f"copy the lists into one folder; published at {PUBLISHED}"
+    raise PorismError(f"the word list {name} is missing", where=str(folder), fix=fix)
 
 
 def keywords(text: str, lists: WordLists) -> Iterator[str]:
-    """Yield the words of a text that a query keeps: first those with hyphens read as blanks, then the hyphenated
-    ones."""
+    """Yield the words that a query keeps: first those with hyphens read as blanks, then the hyphenated ones."""
     hyphenated = [token for token in treebank_tokens(text) if _is_hyphenated(token)]
     for token in (*treebank_tokens(text.replace("–", " ").replace("-", " ")), *hyphenated):
         word = token.lower()
@@ -150,8 +141,7 @@ def _write_words(content: Content, folder: Path) -> None:
 
 
 def _function_words() -> frozenset[str]:
-    """Return the stop words of the default lists: those of Porism's index without content words, and more function
-    words."""
+    """Return the stop words of the default lists: those of Porism without content words, and more function words."""
     return (STOPWORDS | {*OWN_STOP_WORDS, *_MORE_FUNCTION_WORDS}) - frozenset(_CONTENT_WORDS)
 
 
@@ -166,11 +156,12 @@ _TIMES = "<mo>\u2062</mo>"
 # The organisers converted some LaTeX with `&lt;` in it, which became the letters of `lt` between an ampersand and a
 # semicolon.
 _DOUBLE_ESCAPE = re.compile(
-    rf'{_TIMES}<mi mathvariant="normal">&amp;</mi>{_TIMES}<mi>([lg])(?:</mi>{_TIMES}<mi>)?t</mi></mrow>(</mrow>)?<mo>;</mo>'
+    rf'{_TIMES}<mi mathvariant="normal">&amp;</mi>{_TIMES}<mi>([lg])(?:</mi>{_TIMES}<mi>)?t</mi></mrow>'
+    r"(</mrow>)?<mo>;</mo>"
 )
 
 
-class PlacedFormula(NamedTuple):
+class LocatedFormula(NamedTuple):
     """A formula of a topic: its MathML and its alternative text (LaTeX), and the range of the field's HTML that it
     fills. `is_found` is false for one that the original did not find in the table of formulas."""
 
@@ -182,8 +173,7 @@ class PlacedFormula(NamedTuple):
 
 
 def query_tokens(topic: Topic, lists: WordLists, rules: TupleRules = L8_SEARCH) -> list[str]:
-    """Return the query of a Task 1 topic: formulas of the title, those of the body that are more than a character or
-    number, words."""
+    """Return the query of a Task 1 topic: formulas of the title, those of the body that are not trivial, words."""
     tokens: list[str] = []
     words: list[str] = []
     for field in _FIELDS:
@@ -195,7 +185,7 @@ def query_tokens(topic: Topic, lists: WordLists, rules: TupleRules = L8_SEARCH) 
     return [*tokens, *words, *keywords(" ".join(topic.tags), lists)]
 
 
-def placed_formulas(topic: Topic, field: Field) -> Iterator[PlacedFormula]:
+def placed_formulas(topic: Topic, field: Field) -> Iterator[LocatedFormula]:
     """Yield the formulas of a field in order, with the official MathML where the topic has it."""
     by_id = {formula.id: formula for formula in topic.formulas if formula.id}
     by_latex = {formula.latex: formula for formula in topic.formulas if not formula.id}
@@ -203,7 +193,7 @@ def placed_formulas(topic: Topic, field: Field) -> Iterator[PlacedFormula]:
     for span in math_spans(html):
         latex = unescaped(html[span.inner_start : span.inner_end])
         formula = by_id.get(span.id) or by_latex.get(latex) or TopicFormula(span.id, latex)
-        yield PlacedFormula(*formula_text(formula), span.inner_start, span.inner_end, _is_found(formula))
+        yield LocatedFormula(*formula_text(formula), span.inner_start, span.inner_end, _is_found(formula))
 
 
 def _is_found(formula: TopicFormula) -> bool:
@@ -228,16 +218,14 @@ def unescaped(text: str) -> str:
 
 
 def repaired(mathml: str) -> str:
-    """Return MathML with doubly escaped relation signs repaired; then white space between its elements vanishes, as in
-    the original."""
+    """Return MathML with double escapes repaired; then blanks between its elements vanish, as in the original."""
     compact = mathml.replace("  ", "").replace("> <", "><")
     text = _DOUBLE_ESCAPE.sub(lambda found: f"<mo>&{found[1]}t;</mo></mrow>{found[2] or ''}", compact)
     return mathml if text == compact else text
 
 
 def is_trivial(alternative: str) -> bool:
-    """Check whether a formula of the body is left out: a single character, a number, or (a fault of the original) one
-    with a quotation mark."""
+    """Check whether a body's formula is left out: a character, a number, or, by a fault, with a quotation mark."""
     if len(alternative) < 2 or "&quot;" in alternative or '"' in alternative:
         return True
     try:
@@ -247,7 +235,7 @@ def is_trivial(alternative: str) -> bool:
     return True
 
 
-def _text(topic: Topic, field: Field, formulas: list[PlacedFormula]) -> str:
+def _text(topic: Topic, field: Field, formulas: list[LocatedFormula]) -> str:
     """Return the text of a field from which words are taken: tags are dropped, the characters of formulas stay."""
     html = topic.title if field == "title" else topic.question
     pieces: list[str] = []

@@ -1,13 +1,14 @@
 """Presentation MathML as the symbol tree from which Tangent-L takes its tuples.
 
-It differs from Porism's own layout tree: it follows the MathML element by element, with the losses of the original program, because documents
-and queries must contain the tokens that the original wrote. Two losses are part of the definition: brackets are recognised by the opening one
-only, so the last item of such a row counts as the closing bracket and loses its scripts; a leading ASCII minus merges with a number and drops
-what the number's item held.
+It differs from Porism's own layout tree: it follows the MathML element by element, with the losses of the original
+program, because documents and queries must contain the tokens that the original wrote. Two losses are part of the
+definition: brackets are recognised by the opening one only, so the last item of such a row counts as the closing
+bracket and loses its scripts; a leading ASCII minus merges with a number and drops what the number's item held.
 
-A label is `V!x` (identifier), `N!12` (number), `T!if` (text), the bare text of an operator, `F!` (fraction), `R!` (root), `M!` + fences + size
-(bracket group, matrix), `E!` (error) or `W!` (nothing). Edges: `n` next on the baseline, `a`/`b` script above/below a symbol, `o`/`u`
-over/under (also scripts of an operator), `c`/`d` scripts in front, `w` within, `e` next element of a group."""
+A label is `V!x` (identifier), `N!12` (number), `T!if` (text), the bare text of an operator, `F!` (fraction), `R!`
+(root), `M!` + fences + size (bracket group, matrix), `E!` (error) or `W!` (nothing). Edges: `n` next on the baseline,
+`a`/`b` script above/below a symbol, `o`/`u` over/under (also scripts of an operator), `c`/`d` scripts in front, `w`
+within, `e` next element of a group."""
 
 from __future__ import annotations
 
@@ -22,27 +23,27 @@ class UnreadableMathML(ValueError):
     """MathML that the original program reports as an error."""
 
 
-class Symbol:
+class SymbolNode:
     """Node of a symbol tree: a label and one child per edge."""
 
     __slots__ = ("label", "links")
 
-    def __init__(self, label: str, **links: Symbol | None) -> None:
+    def __init__(self, label: str, **links: SymbolNode | None) -> None:
         self.label = label
-        self.links: dict[str, Symbol] = {edge: child for edge, child in links.items() if child is not None}
+        self.links: dict[str, SymbolNode] = {edge: child for edge, child in links.items() if child is not None}
 
-    def link(self, edge: str, child: Symbol | None) -> None:
+    def link(self, edge: str, child: SymbolNode | None) -> None:
         """Set or remove the child of an edge."""
         if child is None:
             self.links.pop(edge, None)
         else:
             self.links[edge] = child
 
-    def last(self, edge: str = "n") -> Symbol:
-        """Return the end of the chain over an edge."""
+    def last(self) -> SymbolNode:
+        """Return the end of the baseline."""
         node = self
-        while edge in node.links:
-            node = node.links[edge]
+        while "n" in node.links:
+            node = node.links["n"]
         return node
 
     def is_invisible(self) -> bool:
@@ -54,8 +55,8 @@ class Symbol:
         return self.label[:1] != "?" and self.label[1:2] != "!"
 
 
-Item = Symbol | None
-PRESCRIPTS = Symbol("prescripts")  # marks the position of `mprescripts` among the items of an element
+Item = SymbolNode | None
+PRESCRIPTS = SymbolNode("prescripts")  # marks the position of `mprescripts` among the items of an element
 _OPENING = ("", "(", "{", "|", "∥", "({", "{|", "|∥", "&lsqb;")
 _COMMAS = ("", ",", "&comma;")
 
@@ -65,7 +66,7 @@ def make_row(items: Sequence[Item]) -> Item:
     row = [item for item in items if item is not None and not item.is_invisible()]
     if len(row) > 1 and row[0].label in _OPENING:
         return make_group(row, _COMMAS)
-    at: Symbol | None = None
+    at: SymbolNode | None = None
     for position, item in enumerate(row):
         if at is None:
             at = item
@@ -79,28 +80,27 @@ def make_row(items: Sequence[Item]) -> Item:
     return row[0] if row else None
 
 
-def make_group(row: list[Symbol], separators: Sequence[str]) -> Symbol:
-    """Make the group of a row whose first item is the opening bracket and whose last one counts as the closing
-    bracket."""
+def make_group(row: list[SymbolNode], separators: Sequence[str]) -> SymbolNode:
+    """Make the group of a row whose first item is the opening bracket; the last one counts as the closing bracket."""
     first, inner, last = row[0], row[1:-1], row[-1]
     if len(row) < 4 and _is_bare_matrix(row[1]):
         closing = last.label if len(row) == 3 else ""
         row[1].label = "M!" + first.label + closing + row[1].label[2:]
         return row[1]
     if not inner:
-        return Symbol("M!" + first.label + last.label)
+        return SymbolNode("M!" + first.label + last.label)
     if inner[0].label in separators:
-        inner = [Symbol("W!", n=inner[0])] if len(inner) == 1 else [Symbol("W!"), *inner]
+        inner = [SymbolNode("W!", n=inner[0])] if len(inner) == 1 else [SymbolNode("W!"), *inner]
     columns = _split_chain(inner[0], separators) if len(inner) == 1 else _split_items(inner, separators)
-    return Symbol(f"M!{first.label}{last.label}1x{columns}", w=inner[0])
+    return SymbolNode(f"M!{first.label}{last.label}1x{columns}", w=inner[0])
 
 
-def _is_bare_matrix(node: Symbol) -> bool:
+def _is_bare_matrix(node: SymbolNode) -> bool:
     """Check whether a node is a matrix without fences and without scripts."""
     return node.label.startswith("M!") and node.label[2:3] not in tuple("({|&∥") and not set(node.links) - set("we")
 
 
-def _split_chain(node: Symbol, separators: Sequence[str]) -> int:
+def _split_chain(node: SymbolNode, separators: Sequence[str]) -> int:
     """Split a chain at its separators, which vanish, and return the number of elements."""
     columns, element, at = 1, node, node
     while "n" in at.links:
@@ -117,7 +117,7 @@ def _split_chain(node: Symbol, separators: Sequence[str]) -> int:
     return columns
 
 
-def _split_items(items: list[Symbol], separators: Sequence[str]) -> int:
+def _split_items(items: list[SymbolNode], separators: Sequence[str]) -> int:
     """Link items to elements, a new one after each separator, and return the number of elements."""
     columns, element, at = 1, items[0], items[0]
     for before, item in pairwise(items):
@@ -132,9 +132,8 @@ def _split_items(items: list[Symbol], separators: Sequence[str]) -> int:
     return columns
 
 
-def _merge(left: Symbol, right: Symbol) -> Symbol:
-    """Merge adjacent matrices without fences that have equally many rows; link other groups. Return the node to go on
-    from."""
+def _merge(left: SymbolNode, right: SymbolNode) -> SymbolNode:
+    """Merge bare matrices with equally many rows; link other groups. Return the node to go on from."""
     rows, _, columns = left.label[2:].partition("x")
     other_rows, _, other_columns = right.label[2:].partition("x")
     if not rows.isdecimal() or rows != other_rows:
@@ -154,9 +153,9 @@ def _merge(left: Symbol, right: Symbol) -> Symbol:
     return left
 
 
-def _cells(matrix: Symbol, number: int) -> list[Symbol]:
+def _cells(matrix: SymbolNode, number: int) -> list[SymbolNode]:
     """Return the cells of a matrix in the order of rows."""
-    cells: list[Symbol] = []
+    cells: list[SymbolNode] = []
     at = matrix.links.get("w")
     while at is not None:
         cells.append(at)
@@ -166,36 +165,36 @@ def _cells(matrix: Symbol, number: int) -> list[Symbol]:
     return cells
 
 
-def make_matrix(rows: Sequence[Item]) -> Symbol:
+def make_matrix(rows: Sequence[Item]) -> SymbolNode:
     """Make a matrix of rows that are chains over `e`; each row gets as many cells as the first."""
     if not rows:
-        return Symbol("M!0x0")
-    first = rows[0] or Symbol("W!")
+        return SymbolNode("M!0x0")
+    first = rows[0] or SymbolNode("W!")
     at, columns = first, 1
     while "e" in at.links:
         at, columns = at.links["e"], columns + 1
     for row in rows[1:]:
         at.link("e", row)
         for _ in range(columns):
-            at = at.links.setdefault("e", Symbol("W!"))
+            at = at.links.setdefault("e", SymbolNode("W!"))
     at.link("e", None)
-    return Symbol(f"M!{len(rows)}x{columns}", w=first)
+    return SymbolNode(f"M!{len(rows)}x{columns}", w=first)
 
 
-def make_matrix_row(cells: Sequence[Item]) -> Symbol:
+def make_matrix_row(cells: Sequence[Item]) -> SymbolNode:
     """Link the cells of a matrix row over `e`."""
-    row = [cell or Symbol("W!") for cell in cells] or [Symbol("W!")]
+    row = [cell or SymbolNode("W!") for cell in cells] or [SymbolNode("W!")]
     for cell, following in pairwise(row):
         cell.links["e"] = following
     return row[0]
 
 
-def make_cell(items: Sequence[Item]) -> Symbol:
+def make_cell(items: Sequence[Item]) -> SymbolNode:
     """Link the items of a cell; a comma at its end vanishes."""
     row = list(items)
     if row and row[-1] is not None and row[-1].label == "&comma;":
         row.pop()
-    first = (row and row[0]) or Symbol("W!")
+    first = (row and row[0]) or SymbolNode("W!")
     for item in row[1:]:
         if item is not None:
             first.last().links["n"] = item
@@ -210,29 +209,17 @@ def make_cell(items: Sequence[Item]) -> Symbol:
 
 
 Builder = Callable[[Sequence[Item]], Item]
-_ESCAPES = str.maketrans(
-    {
-        "\t": "\\t",
-        "\n": "\\n",
-        "\r": "\\r",
-        " ": "␣",
-        '"': "&quot;",
-        "'": "&apos;",
-        "?": "&quest;",
-        ",": "&comma;",
-        "[": "&lsqb;",
-        "]": "&rsqb;",
-    }
-)
+_ESCAPES = str.maketrans({
+    "\t": "\\t", "\n": "\\n", "\r": "\\r", " ": "␣", '"': "&quot;", "'": "&apos;", "?": "&quest;", ",": "&comma;",
+    "[": "&lsqb;", "]": "&rsqb;",
+})  # fmt: skip
 _INVISIBLE = ("\u2061", "\u2062", "\u2063", "\u2064")
 
 
-def symbol_tree(mathml: str) -> Symbol | None:
-    """Return the symbol tree of a `math` element, or None when nothing is visible.
-
-    Raise UnreadableMathML for ill-formed MathML and for elements that the original does not know.
-    """
-    reader = _Reader()
+def symbol_tree(mathml: str) -> SymbolNode | None:
+    """Return the symbol tree of a `math` element, None when nothing is visible. Raise UnreadableMathML for ill-formed
+    MathML and for elements that the original does not know."""
+    reader = _MathReader()
     parser = expat.ParserCreate()
     parser.buffer_text = True
     parser.StartElementHandler = reader.start
@@ -245,9 +232,8 @@ def symbol_tree(mathml: str) -> Symbol | None:
     return reader.items[0] if reader.items else None
 
 
-class _Reader:
-    """Collects the items of open elements and builds a node when an element ends, so that no nesting overflows the
-    stack."""
+class _MathReader:
+    """Collects the items of open elements, and builds a node when an element ends: no nesting overflows the stack."""
 
     def __init__(self) -> None:
         self.items: list[Item] = []
@@ -291,11 +277,11 @@ class _Reader:
 _TOKENS = {"mi": "V!", "mn": "N!", "mo": "", "mtext": "T!", "ms": "T!"}
 
 
-def _token(name: str, text: str) -> Symbol:
+def _token(name: str, text: str) -> SymbolNode:
     text = text.strip().translate(_ESCAPES)
     if text in _INVISIBLE:
         text = ""
-    return Symbol(_TOKENS[name] + text if text or name == "mo" else "W!")
+    return SymbolNode(_TOKENS[name] + text if text or name == "mo" else "W!")
 
 
 def _scripts(on_symbol: str, on_operator: str) -> Builder:
@@ -315,51 +301,50 @@ def _scripts(on_symbol: str, on_operator: str) -> Builder:
     return build
 
 
-def _visible(items: Sequence[Item]) -> list[Symbol]:
+def _visible(items: Sequence[Item]) -> list[SymbolNode]:
     """Replace items without content by `W!`."""
-    return [Symbol("W!") if item is None or item.is_invisible() else item for item in items]
+    return [SymbolNode("W!") if item is None or item.is_invisible() else item for item in items]
 
 
 def _fraction(items: Sequence[Item]) -> Item:
     if len(items) != 2:
         return None
     above, below = _visible(items)
-    return Symbol("F!", o=above, u=below)
+    return SymbolNode("F!", o=above, u=below)
 
 
 def _root(items: Sequence[Item]) -> Item:
     if len(items) != 2:
         return None
     radicand, index = _visible(items)
-    return Symbol("R!", c=index, w=radicand)
+    return SymbolNode("R!", c=index, w=radicand)
 
 
 def _around(label: str) -> Builder:
     """Return the builder of an element that holds a row within."""
-    return lambda items: Symbol(label, w=make_row(items))
+    return lambda items: SymbolNode(label, w=make_row(items))
 
 
 def _enclosed(items: Sequence[Item], attributes: dict[str, str]) -> Item:
-    return Symbol(attributes.get("notation", "longdiv"), w=make_row(items))
+    return SymbolNode(attributes.get("notation", "longdiv"), w=make_row(items))
 
 
 def _fenced(items: Sequence[Item], attributes: dict[str, str]) -> Item:
     separators = attributes.get("separators", ",").split()
-    row = [Symbol(attributes.get("open", "(").replace("[", "&lsqb;"))]
+    row = [SymbolNode(attributes.get("open", "(").replace("[", "&lsqb;"))]
     content = [item for item in items if item is not None and not item.is_invisible()]
     if len(content) > 1 and not separators:
         raise UnreadableMathML("mfenced without separators")
     for position, item in enumerate(content):
         if position:
-            row.append(Symbol(separators[min(position - 1, len(separators) - 1)]))
+            row.append(SymbolNode(separators[min(position - 1, len(separators) - 1)]))
         row.append(item)
-    row.append(Symbol(attributes.get("close", ")").replace("]", "&rsqb;")))
+    row.append(SymbolNode(attributes.get("close", ")").replace("]", "&rsqb;")))
     return make_group(row, (*separators, "&comma;") if "," in separators else separators)
 
 
 def _multiscripts(items: Sequence[Item]) -> Item:
-    """Attach pairs of scripts behind and, after `mprescripts`, in front of a base; several pairs are linked in a
-    row."""
+    """Attach pairs of scripts behind and, after `mprescripts`, in front of a base, each side linked in a row."""
     if not items:
         return None
     before = next((place for place, item in enumerate(items) if item is PRESCRIPTS), len(items))
@@ -367,7 +352,7 @@ def _multiscripts(items: Sequence[Item]) -> Item:
         return None
     if PRESCRIPTS in items[before + 1 :]:
         raise UnreadableMathML("prescripts twice")
-    base = Symbol("W!") if items[0] is None or items[0].is_invisible() else items[0]
+    base = SymbolNode("W!") if items[0] is None or items[0].is_invisible() else items[0]
     if before > 1:
         _attach_pairs(base, items[1:before], "ba")
     if before < len(items) - 2:
@@ -375,12 +360,12 @@ def _multiscripts(items: Sequence[Item]) -> Item:
     return base
 
 
-def _attach_pairs(base: Symbol, scripts: Sequence[Item], edges: str) -> None:
+def _attach_pairs(base: SymbolNode, scripts: Sequence[Item], edges: str) -> None:
     for edge, chain in zip(edges, (scripts[::2], scripts[1::2]), strict=True):
         if len(chain) == 1:
             base.link(edge, None if chain[0] is None or chain[0].label == "W!" else chain[0])
             continue
-        nodes = [node or Symbol("W!") for node in chain]
+        nodes = [node or SymbolNode("W!") for node in chain]
         base.links[edge] = nodes[0]
         for node, following in pairwise(nodes):
             node.links["n"] = following
@@ -391,7 +376,7 @@ _BUILD: dict[str, Builder] = {
     **dict.fromkeys(("mtable", "mstack"), make_matrix),
     **dict.fromkeys(("mtr", "mlabeledtr"), make_matrix_row),
     **dict.fromkeys(("mtd", "mscarry"), make_cell),
-    **dict.fromkeys(("none", "mphantom", "mspace"), lambda items: Symbol("W!")),
+    **dict.fromkeys(("none", "mphantom", "mspace"), lambda items: SymbolNode("W!")),
     **dict.fromkeys(("malignmark", "maligngroup"), lambda items: None),
     "semantics": lambda items: items[0] if items else None,
     "mfrac": _fraction,
@@ -406,11 +391,11 @@ _BUILD: dict[str, Builder] = {
     "munderover": _scripts("uo", "uo"),
     "mmultiscripts": _multiscripts,
     "mprescripts": lambda items: PRESCRIPTS,
-    "msline": lambda items: Symbol("="),
+    "msline": lambda items: SymbolNode("="),
 }
 _BUILD_WITH_ATTRIBUTES: dict[str, Callable[[Sequence[Item], dict[str, str]], Item]] = {
     "menclose": _enclosed,
     "mfenced": _fenced,
-    "mglyph": lambda items, attributes: Symbol(attributes.get("src", "")),
-    "qvar": lambda items, attributes: Symbol("?" + attributes.get("name", "")),
+    "mglyph": lambda items, attributes: SymbolNode(attributes.get("src", "")),
+    "qvar": lambda items, attributes: SymbolNode("?" + attributes.get("name", "")),
 }

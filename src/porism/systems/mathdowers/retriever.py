@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.corpus.content import Content
@@ -21,8 +20,9 @@ from porism.progress import Progress
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.declared.context import SystemContext
-from porism.systems.inverted import Document, Floats, InvertedIndex, best, invert
+from porism.systems.arrays import Flags, Floats, Ints, Small
+from porism.systems.declared.context import SystemContext, check_share
+from porism.systems.inverted import InvertedIndex, TokenDocument, best, invert, kept_index
 from porism.systems.mathdowers.documents import ThreadDocuments, formula_documents
 from porism.systems.mathdowers.queries import (
     PUBLISHED,
@@ -41,8 +41,7 @@ K1, B = 1.2, 0.75
 
 @dataclass(frozen=True)
 class WeightedBM25:
-    """BM25 over an inverted index. A token that begins with a number sign is a tuple and has weight alpha, a word 1 -
-    alpha."""
+    """BM25 in which a tuple (a token that begins with a number sign) has weight alpha, and a word 1 - alpha."""
 
     index: InvertedIndex
     alpha: float
@@ -93,15 +92,9 @@ class WeightedBM25:
 
 @compiled
 def add_scores(
-    codes: npt.NDArray[np.int64],
-    weights: Floats,
-    starts: npt.NDArray[np.int64],
-    documents: npt.NDArray[np.int32],
-    counts: npt.NDArray[np.int32],
-    penalties: Floats,
-    scores: Floats,
-    found: npt.NDArray[np.bool_],
-) -> None:
+    codes: Ints, weights: Floats, starts: Ints, documents: Small, counts: Small, penalties: Floats, scores: Floats,
+    found: Flags,
+) -> None:  # fmt: skip
     """Add the weight of each query token to the scores of its documents."""
     for place in range(len(codes)):
         for at in range(starts[codes[place]], starts[codes[place] + 1]):
@@ -177,31 +170,18 @@ class FormulaSearch(_TokenRetriever):
 def thread_search(
     context: SystemContext, alpha: float = 0.18, tuples: Literal["L8", "L1"] = "L8", lists: str = ""
 ) -> Retriever:
-    """Make the retriever of the Task 1 runs. `alpha` is the weight of math, `tuples` those of the query, `lists` the
-    folder of word lists."""
-    if not 0 <= alpha <= 1:
-        raise PorismError(f"alpha is {alpha:g}", fix="write a number from 0 to 1")
-    if tuples not in _RULES:
-        raise PorismError(f"tuples are {tuples}", fix=f"write {' or '.join(_RULES)}")
-    build = partial(_build_threads, context.content, context.progress)
-    index = InvertedIndex.open(context.cached("mathdowers-threads", "L8", build, CODE))
+    """Make the runs of Task 1: `alpha` weighs math, `tuples` are those of the query, `lists` a folder of word lists."""
+    check_share("alpha", alpha)
+    index = kept_index(context, "mathdowers-threads", "L8", lambda: ThreadDocuments(context.content), CODE)
     return ThreadSearch(index, alpha, _RULES[tuples], _word_lists(context, lists))
 
 
 def formula_search(context: SystemContext, alpha: float = 0.18, latex: bool = False) -> Retriever:
-    """Make the retriever of the Task 2 runs. With `latex`, words of the LaTeX count as words, with weight 1 -
-    `alpha`."""
-    if not 0 <= alpha <= 1:
-        raise PorismError(f"alpha is {alpha:g}", fix="write a number from 0 to 1")
+    """Make the runs of Task 2. With `latex`, words of the LaTeX count as words, with weight 1 - `alpha`."""
+    check_share("alpha", alpha)
     build = partial(_build_formulas, context.content, context.progress, latex)
     folder = context.cached("mathdowers-formulas", latex, build, CODE)
     return FormulaSearch(folder, context.content, alpha, latex)
-
-
-def _build_threads(content: Content, progress: Progress, folder: Path) -> None:
-    answers = sum(1 for _ in content.posts("answer"))
-    with progress.stage("MathDowers: pages of threads", answers) as advance:
-        invert(_counted(ThreadDocuments(content), advance)).save(folder)
 
 
 def _build_formulas(content: Content, progress: Progress, latex: bool, folder: Path) -> None:
@@ -209,7 +189,7 @@ def _build_formulas(content: Content, progress: Progress, latex: bool, folder: P
 
     with progress.stage("MathDowers: formulas", content.count("visuals")) as advance:
 
-        def documents() -> Iterator[Document]:
+        def documents() -> Iterator[TokenDocument]:
             for document, formula in formula_documents(content, latex):
                 numbers.append(formula.id)
                 advance(1)
@@ -219,15 +199,8 @@ def _build_formulas(content: Content, progress: Progress, latex: bool, folder: P
     np.save(folder / _FORMULAS, np.array(numbers, np.int64))
 
 
-def _counted(documents: Iterable[Document], advance: Callable[[int], None]) -> Iterator[Document]:
-    for document in documents:
-        advance(1)
-        yield document
-
-
 def _lists_of_test_data() -> str:
-    """Return the folder of the lists beside the test data, by which the fidelity of the runs is measured; empty where
-    it is absent."""
+    """Return the folder of the lists beside the test data, by which fidelity is measured; empty where it is absent."""
     folder = Path(os.environ.get("PORISM_SHARED", "../shared")) / TEST_DATA_LISTS
     return str(folder) if folder.is_dir() else ""
 
@@ -238,9 +211,6 @@ def _word_lists(context: SystemContext, folder: str) -> WordLists:
     if not named:
         return collection_lists(context)
     if not Path(named).is_dir():
-        raise PorismError(
-            "the folder of word lists does not exist",
-            where=named,
-            fix=f"name the folder of the lists; published at {PUBLISHED}",
-        )
+        fix = f"name the folder of the lists; published at {PUBLISHED}"
+        raise PorismError("the folder of word lists does not exist", where=named, fix=fix)
     return read_lists(Path(named))

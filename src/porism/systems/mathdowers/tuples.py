@@ -3,8 +3,7 @@ location.
 
 Each node gives, in this order: its compound `(x,[edges])` when it has several children; for each child the pair
 `(x,y,edge)` and the child's own tuples; `(x,!0)` when it has none; then a duplicate `{x,path}` or `{x,path,path}` when
-its label occurred before. Locations are paths from the root, which begin anew below a relation sign (anchor).
-"""
+its label occurred before. Locations are paths from the root, which begin anew below a relation sign (anchor)."""
 
 from __future__ import annotations
 
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from porism.systems.mathdowers.reading import EDGES, Symbol, UnreadableMathML, symbol_tree
+from porism.systems.mathdowers.reading import EDGES, SymbolNode, UnreadableMathML, symbol_tree
 
 START, END, ERROR = "#(start)#", "#(end)#", "#(error)#"
 ANCHORS = frozenset((":=", *"<=>≠≤≥∝∼≅≈≡→↔↦⇒⇔⟹⊂⊆⊈"))
@@ -66,8 +65,7 @@ TANGENT_L_2021 = TupleRules(
 
 
 def math_tokens(mathml: str, rules: TupleRules = L8) -> list[str]:
-    """Return the tokens of a formula, `#(start)#` first and `#(end)#` last; none when nothing is visible, `#(error)#`
-    when it is unreadable."""
+    """Return the tokens of a formula between start and end; none when nothing is visible, `#(error)#` if unreadable."""
     try:
         root = symbol_tree(mathml)
         return [] if root is None else [START, *tree_tokens(root, rules), END]
@@ -75,12 +73,12 @@ def math_tokens(mathml: str, rules: TupleRules = L8) -> list[str]:
         return [ERROR]
 
 
-def tree_tokens(root: Symbol, rules: TupleRules) -> list[str]:
+def tree_tokens(root: SymbolNode, rules: TupleRules) -> list[str]:
     """Return the tokens of a symbol tree."""
     tokens: list[str] = []
     seen: dict[str, list[str]] = {}
     # Entries are nodes to enter, with the pair to write first, and nodes to leave. A stack, because rows are long.
-    stack: list[tuple[Symbol, str, str, str | None]] = [(root, "", "", "")]
+    stack: list[tuple[SymbolNode, str, str, str | None]] = [(root, "", "", "")]
     while stack:
         node, path, parent_path, pair = stack.pop()
         if pair is None:
@@ -174,8 +172,7 @@ _BLANKS = re.compile(r"[\s␣]+")
 
 @lru_cache(50_000)
 def written(label: str, spelling: str, blanks_as_written: bool) -> str:
-    """Return a label as tokens write it: lower case, marks of the notation as names, invisible characters as escapes
-    (`\\u2005`)."""
+    """Return a label as tokens write it: lower case, marks as names, invisible characters as escapes (`\\u2005`)."""
     names = _NAMES[spelling]
     text = label if blanks_as_written else _BLANKS.sub("␣", label)
     return _NAME[spelling].sub(lambda found: names[found[0]], repr(text)[1:-1].lower())

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from porism import __version__
 from porism.evaluate.runs.lines import METADATA_END, METADATA_START
@@ -22,7 +22,10 @@ from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.parts import PARTS
 from porism.systems.declared.pipeline import used_parts
 from porism.systems.loading import is_declared
-from porism.systems.named_models import ModelUse
+from porism.systems.named_models import AppliedModel
+
+if TYPE_CHECKING:
+    from porism.systems.runs.run import RunOptions
 
 LIBRARIES = ("numpy", "scipy", "numba", "PyStemmer", "math-core")
 GOALS = {
@@ -36,14 +39,12 @@ Metadata = Mapping[str, Any]
 def run_metadata(
     tag: str,
     declaration: Declaration | None,
-    system: str,
+    options: RunOptions,
     task: int,
     collection: str,
-    options: Mapping[str, Any],
-    models: Sequence[ModelUse] = (),
+    models: Sequence[AppliedModel] = (),
 ) -> Metadata:
-    """Return the metadata of a run. `declaration` is that of a named system; `models` are the pretrained models that it
-    used."""
+    """Return the metadata of a run. `declaration` is that of a named system; `models` are those that it used."""
     return {
         "tag": tag,
         "platform": {
@@ -57,20 +58,21 @@ def run_metadata(
             "evaluation": {"measures": _measures(declaration)},
         },
         "implementation": {
-            "executable": {"cmd": f"porism run --system {system}"},
+            "executable": {"cmd": f"porism run --system {options.system}"},
             "source": {"lang": "python", "version": __version__},
         },
         "data": {"test collection": {"name": "ARQMath", "digest": collection}},
-        "method": _method(declaration, system, options, models),
+        "method": _method(declaration, options, models),
     }
 
 
-def _method(
-    declaration: Declaration | None, system: str, options: Mapping[str, Any], models: Sequence[ModelUse]
-) -> Metadata:
+def _method(declaration: Declaration | None, options: RunOptions, models: Sequence[AppliedModel]) -> Metadata:
     if declaration is None:
-        return {"automatic": True, "retrieval": [{"name": system, "options": dict(options)}]}
-    parts = [{"name": part.use, "options": {**part.options, **options.get(part.use, {})}} for part in declaration.parts]
+        return {"automatic": True, "retrieval": [{"name": options.system, "options": dict(options.overrides)}]}
+    parts = [
+        {"name": part.use, "options": {**part.options, **options.overrides.get(part.use, {})}}
+        for part in declaration.parts
+    ]
     return {
         "automatic": not declaration.manual,
         "reimplements": declaration.name,

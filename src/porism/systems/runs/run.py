@@ -34,7 +34,7 @@ from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.pipeline import used_models, used_parts
 from porism.systems.loading import DEFAULT, AnswerSystem, is_declared, load_answerer, load_system
-from porism.systems.named_models import ModelUse, model_digests
+from porism.systems.named_models import AppliedModel, model_digests
 from porism.systems.runs.provenance import code_version, header_lines, run_metadata
 from porism.systems.runs.topics import FinishedTopic, RunJournal, TopicRanking, topic_ranking
 from porism.systems.topic_queries import HandQueries, read_hand_queries
@@ -77,7 +77,7 @@ class RunRecord:
     seconds: float
     query_seconds: tuple[float, float]
     notes: tuple[str, ...]
-    models: tuple[ModelUse, ...]
+    models: tuple[AppliedModel, ...]
     ir_metadata: Mapping[str, Any]
     cost: Cost | None = None  # of the answers of Task 3
     version: str = __version__
@@ -113,9 +113,8 @@ def make_run(index: str | Path, topics: Sequence[Topic], task: int, out: Path, o
     done = [journal.finished[topic.id] for topic in topics]
     if topics and not any(one.ranking.items or (one.answer and one.answer.text) for one in done):
         needs = declaration.needs if declaration else ()
-        raise PorismError(
-            f"{name} found nothing for any topic", fix=f"needed: {needs[0]}" if needs else "check the topics"
-        )
+        fix = f"needed: {needs[0]}" if needs else "check the topics"
+        raise PorismError(f"{name} found nothing for any topic", fix=fix)
     made = _Made(system, declaration, snapshot.content.digest, queries)
     record = _record(made, task, done, options, time.perf_counter() - began)
     encoder = snapshot.learned.encoder
@@ -216,7 +215,7 @@ def _record(made: _Made, task: int, done: Sequence[FinishedTopic], options: RunO
         query_seconds=(round(middle, 4), round(slow, 4)),
         notes=run_notes(made.system, declaration, made.queries),
         models=models,
-        ir_metadata=run_metadata(tag, declaration, options.system, task, made.collection, options.overrides, models),
+        ir_metadata=run_metadata(tag, declaration, options, task, made.collection, models),
         cost=total_cost(one.answer.cost for one in done if one.answer) if task == 3 else None,
     )
 

@@ -1,6 +1,7 @@
-"""One topic of a run: its ranking as a run file has it, and the journal beside the run file, by which an interrupted run continues.
+"""One topic of a run: its ranking, and the journal beside the run file, by which an interrupted run continues.
 
-The first line of a journal is a key of everything that shapes the rankings. A journal with another key is not continued."""
+The first line of a journal is a key of everything that shapes the rankings. A journal with another key is not
+continued."""
 
 from __future__ import annotations
 

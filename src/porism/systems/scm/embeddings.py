@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.errors import PorismError
+from porism.systems.arrays import Ints, Singles, Small
 
-Ints = npt.NDArray[np.int32]
 TABLE = 1_000_000  # entries of the table from which negative samples are drawn
 
 
@@ -39,13 +38,11 @@ class CbowOptions:
 class CodedLines:
     """Lines as codes of words, one after the other; line i is at starts[i] to starts[i + 1]."""
 
-    codes: Ints
-    starts: npt.NDArray[np.int64]
+    codes: Small
+    starts: Ints
 
 
-def train_cbow(
-    lines: CodedLines, counts: npt.NDArray[np.int64], options: CbowOptions, advance: Callable[[int], None]
-) -> Singles:
+def train_cbow(lines: CodedLines, counts: Ints, options: CbowOptions, advance: Callable[[int], None]) -> Singles:
     """Return the vector of each word: the mean of its input and output vector. `counts` are those of the words."""
     random = np.random.default_rng(options.seed)
     size = len(counts)
@@ -70,14 +67,14 @@ def train_cbow(
     return np.asarray((inputs + outputs) / 2, np.float32)
 
 
-def _sample_table(counts: npt.NDArray[np.int64]) -> Ints:
+def _sample_table(counts: Ints) -> Small:
     """Return words in proportion to their count to the power of 0.75."""
     shares = np.cumsum(counts.astype(np.float64) ** 0.75)
     places = (np.arange(TABLE) + 0.5) / TABLE * (shares[-1] if len(shares) else 1)
     return np.searchsorted(shares, places).astype(np.int32)
 
 
-def _keep_shares(counts: npt.NDArray[np.int64], sample: float) -> Singles:
+def _keep_shares(counts: Ints, sample: float) -> Singles:
     """Return the probability with which an occurrence of each word is kept."""
     threshold = sample * counts.sum()
     shares = (np.sqrt(counts / threshold) + 1) * threshold / counts
@@ -95,21 +92,9 @@ def _next(state: np.uint64) -> np.uint64:
 
 @compiled
 def _train_lines(
-    codes: Ints,
-    starts: npt.NDArray[np.int64],
-    first: int,
-    last: int,
-    keep: Singles,
-    table: Ints,
-    window: int,
-    negatives: int,
-    rate: np.float32,
-    positional: int,
-    inputs: Singles,
-    outputs: Singles,
-    positions: Singles,
-    state: np.uint64,
-) -> None:
+    codes: Small, starts: Ints, first: int, last: int, keep: Singles, table: Small, window: int, negatives: int,
+    rate: np.float32, positional: int, inputs: Singles, outputs: Singles, positions: Singles, state: np.uint64,
+) -> None:  # fmt: skip
     """Train on some lines."""
     dimensions = inputs.shape[1]
     hidden = np.zeros(dimensions, np.float32)
@@ -135,16 +120,9 @@ def _train_lines(
 
 @compiled
 def _gather(
-    words: Ints,
-    centre: int,
-    low: int,
-    high: int,
-    window: int,
-    positional: int,
-    inputs: Singles,
-    positions: Singles,
-    hidden: Singles,
-) -> None:
+    words: Small, centre: int, low: int, high: int, window: int, positional: int, inputs: Singles, positions:
+    Singles, hidden: Singles,
+) -> None:  # fmt: skip
     """Make the hidden vector: the mean of the context's vectors, weighted by position in the first dimensions."""
     hidden[:] = 0
     for at in range(low, high):
@@ -159,15 +137,9 @@ def _gather(
 
 @compiled
 def _predict(
-    target: int,
-    hidden: Singles,
-    error: Singles,
-    outputs: Singles,
-    table: Ints,
-    negatives: int,
-    rate: np.float32,
+    target: int, hidden: Singles, error: Singles, outputs: Singles, table: Small, negatives: int, rate: np.float32,
     state: np.uint64,
-) -> np.uint64:
+) -> np.uint64:  # fmt: skip
     """Update the output vectors of a word and of negative samples, and collect the error of the hidden vector."""
     error[:] = 0
     for sample in range(negatives + 1):
@@ -191,16 +163,9 @@ def _predict(
 
 @compiled
 def _spread(
-    words: Ints,
-    centre: int,
-    low: int,
-    high: int,
-    window: int,
-    positional: int,
-    inputs: Singles,
-    positions: Singles,
-    error: Singles,
-) -> None:
+    words: Small, centre: int, low: int, high: int, window: int, positional: int, inputs: Singles, positions:
+    Singles, error: Singles,
+) -> None:  # fmt: skip
     """Add the error to the vectors of the context and of its positions."""
     for at in range(low, high):
         if at != centre:
@@ -211,9 +176,6 @@ def _spread(
                 weights[place] += error[place] * before
             for place in range(positional, len(error)):
                 vector[place] += error[place]
-
-
-Singles = npt.NDArray[np.float32]
 
 
 class TokenVectors(NamedTuple):

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from porism.errors import PorismError
@@ -20,10 +19,11 @@ from porism.models.tokens import TokenEncoder
 from porism.records import Explanation, Topic
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.declared.context import SystemContext
+from porism.systems.arrays import Floats, Ints
+from porism.systems.declared.context import SystemContext, check_share
 from porism.systems.documents import batched
 from porism.systems.encoded import fitting_length
-from porism.systems.named_models import ModelUse, chosen_model
+from porism.systems.named_models import chosen_model
 from porism.systems.scm.embeddings import CbowOptions, TokenLines, TokenVectors, train_vectors
 from porism.systems.scm.similarity import by_cosine, by_edit_distance, similarity_matrix
 from porism.systems.scm.tokens import (
@@ -33,11 +33,11 @@ from porism.systems.scm.tokens import (
     BytePairs,
     Line,
     LineTokens,
+    LineVocabulary,
     ModelTokens,
     PostLines,
     Representation,
     Tuples,
-    Vocabulary,
     line_text,
     read_merges,
     texts_of,
@@ -53,182 +53,179 @@ SHORTEST_FORMULA = 20  # characters of LaTeX from which tokens are learned
 POSITIONAL_DIMENSIONS, POSITIONAL_WINDOW = 60, 15
 _LINES, _EDITS, _COSINES, _ANSWERS, _IDS = "lines.txt", "edits.npz", "cosines.npz", "answers.npz", "ids.npy"
 _BLOCK = 512  # answers whose lengths are computed at once
+NEGATIVE = "gamma and epochs cannot be negative"
+LENGTH = 512  # tokens of a line that a transformer reads
 
 
 @dataclass(frozen=True, slots=True)
-class ModelOptions:
-    """What a model is made of. `alpha` is the weight of edit distances against vectors, `gamma` the weight of titles.
-    `source` names the transformer whose tokens and token vectors are used, if any; `lines` limits the lines that it
-    reads."""
+class SoftWeights:
+    """Weights of a soft vector space: `alpha` is that of edit distances against vectors, `gamma` that of titles."""
 
-    representation: Representation
-    positional: bool = False
     alpha: float = 0.1
     gamma: int = 5
+
+    def __post_init__(self) -> None:
+        check_share("alpha", self.alpha)
+        if self.gamma < 0:
+            raise PorismError(NEGATIVE, fix="write a number from 0")
+
+
+@dataclass(frozen=True, slots=True)
+class SoftTraining:
+    """How tokens and vectors are learned: `epochs` (0: as the original), `tokenizer` a folder of roberta-base."""
+
     epochs: int = 0
     tokenizer: str = ""
+
+    def __post_init__(self) -> None:
+        if self.epochs < 0:
+            raise PorismError(NEGATIVE, fix="write a number from 0")
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceOptions:
+    """What a space is made of. `source` names the transformer whose tokens and token vectors are used, if any; `lines`
+    limits the lines that it reads."""
+
+    representation: Representation
+    weights: SoftWeights
+    positional: bool = False
+    training: SoftTraining = SoftTraining()
     source: str = ""
     lines: int = 0
 
-
-@dataclass(frozen=True)
-class SoftModel:
-    """A prepared model: answers as rows of BM25 weights whose length the similarities leave as it is, and the
-    similarity matrix."""
-
-    lines: PostLines
-    tokenizer: LineTokens
-    vocabulary: Vocabulary
-    similarity: sparse.csr_matrix
-    answers: sparse.csr_matrix
-    ids: npt.NDArray[np.int64]
-    gamma: int
+    @property
+    def note(self) -> str:
+        """How tokens and vectors were learned, for a reader of the run."""
+        kind = "positional" if self.positional else "plain"
+        source = self.training.tokenizer or "trained on the collection"
+        return f"byte pairs: {source}; {kind} word vectors trained on the collection"
 
 
-def open_model(context: SystemContext, options: ModelOptions, encoder: TokenEncoder | None = None) -> SoftModel:
-    """Open a model, prepared now or before. `encoder` is the transformer that `options.source` names."""
-    kind, source = options.representation, options.source
-    build_tokens = partial(_build_tokens, context, options, encoder)
-    tokens = context.cached(f"scm-tokens-{kind}", [options.tokenizer, source], build_tokens, CODE)
-    key = [options.tokenizer, options.positional, options.epochs, source]
-    build_vectors = partial(_build_vectors, context, options, tokens, encoder)
-    vectors = context.cached(f"scm-vectors-{kind}", key, build_vectors, CODE)
-    answers = context.cached(
-        f"scm-answers-{kind}", asdict(options), partial(_build_answers, context, options, tokens, vectors), CODE
-    )
-    return SoftModel(
-        PostLines(context.content, kind),
-        _tokenizer(options, tokens),
-        Vocabulary.open(tokens),
-        _combined(tokens, vectors, options.alpha),
-        sparse.load_npz(answers / _ANSWERS),
-        np.load(answers / _IDS),
-        options.gamma,
-    )
+class SoftSpace:
+    """A prepared space: answers as rows of BM25 weights whose length the similarities leave as it is, and the
+    similarity matrix. Tokens, vectors and answers are made once. `encoder` is the transformer that the options name."""
 
+    def __init__(self, context: SystemContext, options: SpaceOptions, encoder: TokenEncoder | None = None) -> None:
+        self._context, self._options, self._encoder = context, options, encoder
+        kind, training, source = options.representation, options.training, options.source
+        self._lines = PostLines(context.content, kind)
+        self._tokens = context.cached(f"scm-tokens-{kind}", [training.tokenizer, source], self._build_tokens, CODE)
+        key = [training.tokenizer, options.positional, training.epochs, source]
+        vectors = context.cached(f"scm-vectors-{kind}", key, self._build_vectors, CODE)
+        self.vocabulary, self._tokenizer = LineVocabulary.open(self._tokens), self._make_tokenizer(self._tokens)
+        edits, cosines = sparse.load_npz(self._tokens / _EDITS), sparse.load_npz(vectors / _COSINES)
+        alpha = options.weights.alpha
+        self.similarity: sparse.csr_matrix = (alpha * edits + (1 - alpha) * cosines).tocsr()
+        answers = context.cached(f"scm-answers-{kind}", asdict(options), self._build_answers, CODE)
+        self.answers: sparse.csr_matrix = sparse.load_npz(answers / _ANSWERS)
+        self.ids: Ints = np.load(answers / _IDS)
 
-def _tokenizer(options: ModelOptions, folder: Path) -> LineTokens:
-    if options.source:
-        return ModelTokens(folder)
-    return Tuples() if options.representation == "tangentl" else BytePairs(folder)
+    def _make_tokenizer(self, folder: Path) -> LineTokens:
+        if self._encoder is not None:
+            return ModelTokens(folder)
+        return Tuples() if self._options.representation == "tangentl" else BytePairs(folder)
 
+    def _build_tokens(self, folder: Path) -> None:
+        progress, kind = self._context.progress, self._options.representation
+        if self._encoder is not None:
+            self._encoder.save_tokenizer(folder / MODEL_FILE)
+        elif kind != "tangentl":
+            with progress.stage(f"SCM: byte pairs of {kind}"):
+                self._write_byte_pairs(folder)
+        tokenizer = self._make_tokenizer(folder)
+        with (
+            progress.stage("SCM: training lines") as advance,
+            open(folder / _LINES, "w", encoding="utf-8", newline="\n") as out,
+        ):
+            for line in self._lines.training():
+                out.write(" ".join(tokenizer.tokens(line)) + "\n")
+                advance(1)
+        vocabulary = LineVocabulary.of(_read_lines(folder / _LINES))
+        vocabulary.save(folder)
+        with progress.stage("SCM: edit distances", len(vocabulary.tokens)) as advance:
+            near = by_edit_distance(vocabulary.tokens, advance)
+        sparse.save_npz(folder / _EDITS, similarity_matrix(near, vocabulary.idf, dominant=False))
 
-def _combined(tokens: Path, vectors: Path, alpha: float) -> sparse.csr_matrix:
-    edits, cosines = sparse.load_npz(tokens / _EDITS), sparse.load_npz(vectors / _COSINES)
-    return (alpha * edits + (1 - alpha) * cosines).tocsr()
+    def _write_byte_pairs(self, folder: Path) -> None:
+        if self._options.training.tokenizer:
+            read_merges(Path(self._options.training.tokenizer), folder / TEXT_FILE)
+        else:
+            train_text(texts_of(self._lines.training(), False), folder / TEXT_FILE)
+        if self._options.representation == "text+latex":
+            train_latex(texts_of(self._lines.training(), True, SHORTEST_FORMULA), folder / LATEX_FILE)
 
+    def _build_vectors(self, folder: Path) -> None:
+        vocabulary = LineVocabulary.open(self._tokens)
+        trained = self._encoded(self._encoder) if self._encoder else self._trained(vocabulary.lines)
+        places = [place for place, token in enumerate(trained.tokens) if token in vocabulary.codes]
+        rows = np.array([vocabulary.codes[trained.tokens[place]] for place in places], np.int32)
+        with self._context.progress.stage("SCM: similar vectors", len(rows)) as advance:
+            near = by_cosine(trained.vectors[places], rows, len(vocabulary.tokens), CbowOptions().seed, advance)
+        sparse.save_npz(folder / _COSINES, similarity_matrix(near, vocabulary.idf, dominant=True))
 
-def _build_tokens(context: SystemContext, options: ModelOptions, encoder: TokenEncoder | None, folder: Path) -> None:
-    lines = PostLines(context.content, options.representation)
-    progress = context.progress
-    if encoder is not None:
-        encoder.save_tokenizer(folder / MODEL_FILE)
-    elif options.representation != "tangentl":
-        with progress.stage(f"SCM: byte pairs of {options.representation}"):
-            _write_byte_pairs(lines, options, folder)
-    tokenizer = _tokenizer(options, folder)
-    with (
-        progress.stage("SCM: training lines") as advance,
-        open(folder / _LINES, "w", encoding="utf-8", newline="\n") as out,
-    ):
-        for line in lines.training():
-            out.write(" ".join(tokenizer.tokens(line)) + "\n")
-            advance(1)
-    vocabulary = Vocabulary.of(_read_lines(folder / _LINES))
-    vocabulary.save(folder)
-    with progress.stage("SCM: edit distances", len(vocabulary.tokens)) as advance:
-        near = by_edit_distance(vocabulary.tokens, advance)
-    sparse.save_npz(folder / _EDITS, similarity_matrix(near, vocabulary.idf, dominant=False))
+    def _encoded(self, encoder: TokenEncoder) -> TokenVectors:
+        """Return token vectors of a transformer, averaged over the training lines."""
+        chosen = islice(self._lines.training(), self._options.lines or None)
+        stage = f"SCM: vectors of {self._options.representation} by layer {encoder.layer}"
+        with self._context.progress.stage(stage) as advance:
+            return TokenVectors(*encoder.mean_vectors((line_text(line) for line in chosen), advance))
 
+    def _trained(self, size: int) -> TokenVectors:
+        """Return word vectors trained on the lines of the collection."""
+        kind = self._options.representation
+        training = CbowOptions(epochs=self._options.training.epochs or EPOCHS[kind])
+        if self._options.positional:
+            training = replace(training, window=POSITIONAL_WINDOW, positional=POSITIONAL_DIMENSIONS)
+        lines = TokenLines(partial(_read_lines, self._tokens / _LINES))
+        with self._context.progress.stage(f"SCM: vectors of {kind}", size * training.epochs) as advance:
+            return train_vectors(lines, training, advance)
 
-def _write_byte_pairs(lines: PostLines, options: ModelOptions, folder: Path) -> None:
-    if options.tokenizer:
-        read_merges(Path(options.tokenizer), folder / TEXT_FILE)
-    else:
-        train_text(texts_of(lines.training(), False), folder / TEXT_FILE)
-    if options.representation == "text+latex":
-        train_latex(texts_of(lines.training(), True, SHORTEST_FORMULA), folder / LATEX_FILE)
+    def _build_answers(self, folder: Path) -> None:
+        ids: list[int] = []
+        entries: list[dict[int, float]] = []
+        content = self._context.content
+        with self._context.progress.stage(f"SCM: answers as {self._options.representation}") as advance:
+            for answers in batched(content.posts("answer")):
+                found = content.titles_by_id([answer.thread_id for answer in answers])
+                titles = self._lines.of_texts([found.get(one.thread_id, Text("")) for one in answers], whole=True)
+                bodies = self._lines.of_texts([answer.body for answer in answers])
+                for answer, title, body in zip(answers, titles, bodies, strict=True):
+                    ids.append(answer.id)
+                    entries.append(self.vocabulary.weights(self._counts(body, title)))
+                    advance(1)
+        matrix = _rows(entries, len(self.vocabulary.tokens))
+        sparse.save_npz(folder / _ANSWERS, _length_kept(matrix, self.similarity))
+        np.save(folder / _IDS, np.array(ids, np.int64))
+
+    def _counts(self, body: Iterable[Line], title: Iterable[Line]) -> dict[int, int]:
+        """Return the counts of tokens; those of the title count `gamma` times."""
+        counts = self.vocabulary.counts(token for line in body for token in self._tokenizer.tokens(line))
+        titled = self.vocabulary.counts(token for line in title for token in self._tokenizer.tokens(line))
+        for code, count in titled.items():
+            counts[code] = counts.get(code, 0) + self._options.weights.gamma * count
+        return counts
+
+    def query_counts(self, topic: Topic) -> dict[int, int]:
+        """Return the counts of a topic's tokens."""
+        return self._counts(self._lines.of_topic(topic, "question"), self._lines.of_topic(topic, "title"))
+
+    def expanded(self, query: ReadQuery) -> Floats:
+        """Return S q for the query's counts q, scaled by |q| / sqrt(q S q), which keeps the query's length."""
+        found = self.query_counts(topic_of(query))
+        codes = np.array(sorted(found), np.int64)
+        counts = np.array([found[code] for code in codes.tolist()], np.float64)
+        if not len(codes):
+            return np.zeros(len(self.vocabulary.tokens))
+        # The matrix is symmetric, so the rows of the query's tokens are enough.
+        soft = np.asarray(self.similarity[codes].T @ counts)
+        return np.asarray(soft * np.sqrt((counts @ counts) / (counts @ soft[codes])))
 
 
 def _read_lines(path: Path) -> Iterator[Sequence[str]]:
     with open(path, encoding="utf-8", newline="\n") as lines:
         for line in lines:
             yield line.split()
-
-
-def _build_vectors(
-    context: SystemContext, options: ModelOptions, tokens: Path, encoder: TokenEncoder | None, folder: Path
-) -> None:
-    vocabulary = Vocabulary.open(tokens)
-    trained = _encoded(context, options, encoder) if encoder else _trained(context, options, tokens, vocabulary)
-    kept, rows = _in_vocabulary(trained, vocabulary)
-    with context.progress.stage("SCM: similar vectors", len(rows)) as advance:
-        near = by_cosine(kept, rows, len(vocabulary.tokens), CbowOptions().seed, advance)
-    sparse.save_npz(folder / _COSINES, similarity_matrix(near, vocabulary.idf, dominant=True))
-
-
-def _encoded(context: SystemContext, options: ModelOptions, encoder: TokenEncoder) -> TokenVectors:
-    """Return token vectors of a transformer, averaged over the training lines."""
-    training = PostLines(context.content, options.representation).training()
-    chosen = islice(training, options.lines) if options.lines else training
-    with context.progress.stage(f"SCM: vectors of {options.representation} by layer {encoder.layer}") as advance:
-        return TokenVectors(*encoder.mean_vectors((line_text(line) for line in chosen), advance))
-
-
-def _trained(context: SystemContext, options: ModelOptions, tokens: Path, vocabulary: Vocabulary) -> TokenVectors:
-    """Return word vectors trained on the lines of the collection."""
-    epochs = options.epochs or EPOCHS[options.representation]
-    training = CbowOptions(epochs=epochs)
-    if options.positional:
-        training = CbowOptions(epochs=epochs, window=POSITIONAL_WINDOW, positional=POSITIONAL_DIMENSIONS)
-    lines = TokenLines(partial(_read_lines, tokens / _LINES))
-    with context.progress.stage(f"SCM: vectors of {options.representation}", vocabulary.lines * epochs) as advance:
-        return train_vectors(lines, training, advance)
-
-
-def _in_vocabulary(
-    trained: TokenVectors, vocabulary: Vocabulary
-) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int32]]:
-    """Return the vectors of tokens in the vocabulary, and their codes."""
-    places = [place for place, token in enumerate(trained.tokens) if token in vocabulary.codes]
-    rows = np.array([vocabulary.codes[trained.tokens[place]] for place in places], np.int32)
-    return trained.vectors[places], rows
-
-
-def _build_answers(context: SystemContext, options: ModelOptions, tokens: Path, vectors: Path, folder: Path) -> None:
-    content, vocabulary = context.content, Vocabulary.open(tokens)
-    lines, tokenizer = PostLines(content, options.representation), _tokenizer(options, tokens)
-    ids: list[int] = []
-    entries: list[dict[int, float]] = []
-    with context.progress.stage(f"SCM: answers as {options.representation}") as advance:
-        for answers in batched(content.posts("answer")):
-            found = content.titles_by_id([answer.thread_id for answer in answers])
-            titles = lines.of_texts([found.get(answer.thread_id, Text("")) for answer in answers], whole=True)
-            bodies = lines.of_texts([answer.body for answer in answers])
-            for answer, title, body in zip(answers, titles, bodies, strict=True):
-                counts = vocabulary.counts(_tokens_of(body, tokenizer))
-                for code, count in vocabulary.counts(_tokens_of(title, tokenizer)).items():
-                    counts[code] = counts.get(code, 0) + options.gamma * count
-                ids.append(answer.id)
-                entries.append(vocabulary.weights(counts))
-                advance(1)
-    matrix = _rows(entries, len(vocabulary.tokens))
-    sparse.save_npz(folder / _ANSWERS, _length_kept(matrix, _combined(tokens, vectors, options.alpha)))
-    np.save(folder / _IDS, np.array(ids, np.int64))
-
-
-def _tokens_of(lines: Iterable[Line], tokenizer: LineTokens) -> list[str]:
-    return [token for line in lines for token in tokenizer.tokens(line)]
-
-
-def query_counts(model: SoftModel, topic: Topic) -> dict[int, int]:
-    """Return the counts of a topic's tokens; those of the title count `gamma` times."""
-    counts = model.vocabulary.counts(_tokens_of(model.lines.of_topic(topic, "question"), model.tokenizer))
-    for code, count in model.vocabulary.counts(
-        _tokens_of(model.lines.of_topic(topic, "title"), model.tokenizer)
-    ).items():
-        counts[code] = counts.get(code, 0) + model.gamma * count
-    return counts
 
 
 def _rows(entries: list[dict[int, float]], width: int) -> sparse.csr_matrix:
@@ -249,113 +246,60 @@ def _length_kept(answers: sparse.csr_matrix, similarity: sparse.csr_matrix) -> s
     return (sparse.diags(factors) @ answers).tocsr()
 
 
-Floats = npt.NDArray[np.float64]
-
-
 class SoftSearch(Retriever):
     """Ranks answers by the weighted sum of their scores in soft vector spaces."""
 
-    def __init__(
-        self,
-        spaces: tuple[SoftModel, ...],
-        weights: tuple[float, ...],
-        notes: tuple[str, ...],
-        models: tuple[ModelUse, ...] = (),
-    ) -> None:
-        self._spaces = spaces
-        self._weights = weights
-        self.notes = notes
-        self.models = models
+    def __init__(self, spaces: Sequence[SoftSpace], weights: Sequence[float]) -> None:
+        self._spaces, self._weights = spaces, weights
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the k best answers with a score above 0; of equal scores the smaller id comes first."""
-        scores = np.zeros(len(self._spaces[0].ids))
-        for model, weight in zip(self._spaces, self._weights, strict=True):
-            scores += weight * (model.answers @ expanded(model, query))
+        ids = self._spaces[0].ids
+        scores = np.zeros(len(ids))
+        for space, weight in zip(self._spaces, self._weights, strict=True):
+            scores += weight * (space.answers @ space.expanded(query))
         rows = np.flatnonzero(scores > 0)
         order = rows[np.argsort(-scores[rows], kind="stable")][: max(k, 0)]
-        return Ranking(self._spaces[0].ids[order], scores[order])
+        return Ranking(ids[order], scores[order])
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
         """Return the score of an answer token by token."""
-        places = np.flatnonzero(self._spaces[0].ids == id)
         parts: list[Explanation] = []
-        for model, weight in zip(self._spaces, self._weights, strict=True):
-            vector = expanded(model, query)
-            for place in places:
-                row = model.answers[int(place)]
+        for space, weight in zip(self._spaces, self._weights, strict=True):
+            vector = space.expanded(query)
+            for place in np.flatnonzero(space.ids == id):
+                row = space.answers[int(place)]
                 parts += [
-                    Explanation(float(weight * value * vector[code]), model.vocabulary.tokens[code])
+                    Explanation(float(weight * value * vector[code]), space.vocabulary.tokens[code])
                     for code, value in zip(row.indices, row.data, strict=True)
                     if vector[code]
                 ]
         if not parts:
             return super().explain(query, id)
         parts.sort(key=lambda part: -part.value)
-        return Explanation(sum(part.value for part in parts), "tokens of the answer similar to the query", tuple(parts))
-
-
-def expanded(model: SoftModel, query: ReadQuery) -> Floats:
-    """Return S q for the query's counts q, scaled by |q| / sqrt(q S q), which keeps the query's length."""
-    found = query_counts(model, topic_of(query))
-    codes = np.array(sorted(found), np.int64)
-    counts = np.array([found[code] for code in codes.tolist()], np.float64)
-    if not len(codes):
-        return np.zeros(len(model.vocabulary.tokens))
-    soft = np.asarray(
-        model.similarity[codes].T @ counts
-    )  # the matrix is symmetric, so the rows of the query's tokens are enough
-    return np.asarray(soft * np.sqrt((counts @ counts) / (counts @ soft[codes])))
+        return Explanation.total("tokens of the answer similar to the query", parts)
 
 
 def joint_search(
-    context: SystemContext,
-    positional: bool = False,
-    alpha: float = 0.1,
-    gamma: int = 5,
-    epochs: int = 0,
-    tokenizer: str = "",
+    context: SystemContext, positional: bool = False, *, weights: SoftWeights, training: SoftTraining
 ) -> Retriever:
-    """Make the search in one space of text and LaTeX. `epochs` 0 is that of the original; `tokenizer` a directory of
-    roberta-base."""
-    options = checked_model_options(ModelOptions("text+latex", positional, alpha, gamma, epochs, tokenizer))
-    return SoftSearch((open_model(context, options),), (1.0,), _notes(options))
+    """Make the search in one space of text and LaTeX."""
+    options = SpaceOptions("text+latex", weights, positional, training)
+    made = SoftSearch((SoftSpace(context, options),), (1.0,))
+    made.notes = (options.note,)
+    return made
 
 
 def interpolated_search(
-    context: SystemContext,
-    positional: bool = True,
-    alpha: float = 0.1,
-    beta: float = 0.5,
-    gamma: int = 5,
-    epochs: int = 0,
-    tokenizer: str = "",
+    context: SystemContext, positional: bool = True, beta: float = 0.5, *, weights: SoftWeights, training: SoftTraining
 ) -> Retriever:
-    """Make the search in two spaces: `beta` is the weight of the text's scores, the rest that of the Tangent-L tuples'
-    scores."""
-    if not 0 <= beta <= 1:
-        raise PorismError(f"beta is {beta:g}", fix="write a number from 0 to 1")
-    options = checked_model_options(ModelOptions("text", positional, alpha, gamma, epochs, tokenizer))
-    tuples = replace(options, representation="tangentl", tokenizer="")
-    return SoftSearch((open_model(context, options), open_model(context, tuples)), (beta, 1 - beta), _notes(options))
-
-
-def checked_model_options(options: ModelOptions) -> ModelOptions:
-    """Return options whose values are possible."""
-    if not 0 <= options.alpha <= 1:
-        raise PorismError(f"alpha is {options.alpha:g}", fix="write a number from 0 to 1")
-    if options.gamma < 0 or options.epochs < 0:
-        raise PorismError("gamma and epochs cannot be negative", fix="write a number from 0")
-    return options
-
-
-def _notes(options: ModelOptions) -> tuple[str, ...]:
-    source = options.tokenizer or "trained on the collection"
-    kind = "positional" if options.positional else "plain"
-    return (f"byte pairs: {source}; {kind} word vectors trained on the collection",)
-
-
-LENGTH = 512  # tokens of a line
+    """Make the search in two spaces: `beta` weighs text, the rest the tuples of Tangent-L."""
+    check_share("beta", beta)
+    options = SpaceOptions("text", weights, positional, training)
+    tuples = replace(options, representation="tangentl", training=replace(training, tokenizer=""))
+    made = SoftSearch((SoftSpace(context, options), SoftSpace(context, tuples)), (beta, 1 - beta))
+    made.notes = (options.note,)
+    return made
 
 
 def contextual_search(
@@ -363,8 +307,8 @@ def contextual_search(
     token_encoder: str,
     representation: Literal["text", "text+latex"] = "text+latex",
     layer: int = 10,
-    alpha: float = 0.1,
-    gamma: int = 5,
+    *,
+    weights: SoftWeights,
     lines: int = 0,
 ) -> Retriever:
     """Make the search in one space whose tokens and token vectors are those of a transformer. `lines` limits the
@@ -372,6 +316,8 @@ def contextual_search(
     chosen = chosen_model(token_encoder, context.models)
     encoder = TokenEncoder(chosen.directory, layer, fitting_length(chosen.directory, LENGTH))
     source = f"{chosen.directory.digest} {encoder.layer} {lines}"
-    options = checked_model_options(ModelOptions(representation, False, alpha, gamma, 0, "", source, lines))
-    use = chosen.use(f"token vectors of layer {encoder.layer}")
-    return SoftSearch((open_model(context, options, encoder),), (1.0,), (), (use,))
+    made = SoftSearch(
+        (SoftSpace(context, SpaceOptions(representation, weights, source=source, lines=lines), encoder),), (1.0,)
+    )
+    made.models = (chosen.use(f"token vectors of layer {encoder.layer}"),)
+    return made

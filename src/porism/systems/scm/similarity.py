@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy import sparse
 
 from porism.compiled import compiled
+from porism.systems.arrays import Codes, Floats, Singles, Small
 
 MOST = 100  # neighbours of a token
 LARGEST_DISTANCE = 3
@@ -20,13 +20,11 @@ LONGEST = 64  # characters of a token that has neighbours by edit distance: one 
 EXACT = 20_000
 LEAF = 4096
 
-Singles = npt.NDArray[np.float32]
-
 
 class Neighbours(NamedTuple):
     """For each token its neighbours, the most similar first; -1 where there are fewer."""
 
-    tokens: Ints
+    tokens: Small
     similarities: Singles
 
 
@@ -51,8 +49,7 @@ def by_edit_distance(tokens: Sequence[str], advance: Callable[[int], None]) -> N
 
 
 def _signatures(codes: Sequence[int]) -> tuple[int, int]:
-    """Return sets as bits: of the letters, where the second occurrence of a letter has another bit than the first, and
-    of pairs of letters."""
+    """Return sets as bits: of letters, each occurrence with a bit of its own, and of pairs of letters."""
     single = pairs = before = 0
     seen: Counter[int] = Counter()
     for code in codes:
@@ -65,18 +62,10 @@ def _signatures(codes: Sequence[int]) -> tuple[int, int]:
 
 @compiled
 def _edit_rows(
-    start: int,
-    end: int,
-    lengths: Ints,
-    letters: Ints,
-    signatures: npt.NDArray[np.uint64],
-    order: Ints,
-    alphabet: int,
-    neighbours: Ints,
-    similarities: Singles,
-) -> None:
-    """Fill the neighbours of some rows and of longer ones. Rows are sorted by length, so only a range of them can be
-    near enough."""
+    start: int, end: int, lengths: Small, letters: Small, signatures: Codes, order: Small, alphabet: int,
+    neighbours: Small, similarities: Singles,
+) -> None:  # fmt: skip
+    """Fill the neighbours of some rows and of longer ones; rows are sorted by length, so a range is near enough."""
     masks = np.zeros(max(alphabet, 1), np.uint64)
     for row in range(start, end):
         length = lengths[row]
@@ -125,9 +114,8 @@ def _bits(number: np.uint64) -> int:
 
 
 @compiled
-def _distance(masks: npt.NDArray[np.uint64], length: int, text: Ints, size: int) -> int:
-    """Return the edit distance, or any number above the largest that counts, by Myers' algorithm: a column of the table
-    is a pair of words of bits."""
+def _distance(masks: Codes, length: int, text: Small, size: int) -> int:
+    """Return the edit distance, or any number above the largest that counts, by the bit vectors of Myers."""
     one = np.uint64(1)
     last = one << np.uint64(length - 1)
     positive, negative = ~np.uint64(0), np.uint64(0)
@@ -152,7 +140,7 @@ def _distance(masks: npt.NDArray[np.uint64], length: int, text: Ints, size: int)
 
 
 @compiled
-def _insert(tokens: Ints, similarities: Singles, token: int, similarity: float) -> None:
+def _insert(tokens: Small, similarities: Singles, token: int, similarity: float) -> None:
     """Insert a neighbour into a sorted list; equal similarities are in the order of codes."""
     value = np.float32(similarity)
     place = len(tokens)
@@ -171,7 +159,7 @@ def _insert(tokens: Ints, similarities: Singles, token: int, similarity: float) 
     similarities[place] = value
 
 
-def by_cosine(vectors: Singles, rows: Ints, size: int, seed: int, advance: Callable[[int], None]) -> Neighbours:
+def by_cosine(vectors: Singles, rows: Small, size: int, seed: int, advance: Callable[[int], None]) -> Neighbours:
     """Return neighbours by cosine^4 of the vectors of some tokens (`rows` are their codes) among `size` tokens."""
     found = Neighbours(np.full((size, MOST), -1, np.int32), np.zeros((size, MOST), np.float32))
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
@@ -182,7 +170,7 @@ def by_cosine(vectors: Singles, rows: Ints, size: int, seed: int, advance: Calla
     return found
 
 
-def _groups(units: Singles, random: np.random.Generator) -> list[Ints]:
+def _groups(units: Singles, random: np.random.Generator) -> list[Small]:
     """Split many vectors by planes between two of them until each group is small; few vectors are one group."""
     pending = [np.arange(len(units), dtype=np.int32)]
     if len(units) <= EXACT:
@@ -200,7 +188,7 @@ def _groups(units: Singles, random: np.random.Generator) -> list[Ints]:
     return done
 
 
-def _fill_group(units: Singles, group: Ints, rows: Ints, found: Neighbours, block: int = 256) -> None:
+def _fill_group(units: Singles, group: Small, rows: Small, found: Neighbours, block: int = 256) -> None:
     """Write the nearest vectors within a group, some rows at a time."""
     inside = units[group]
     most = min(MOST, len(group) - 1)
@@ -217,10 +205,6 @@ def _fill_group(units: Singles, group: Ints, rows: Ints, found: Neighbours, bloc
         places = rows[group[own]]
         found.tokens[places, :most] = rows[group[near]]
         found.similarities[places, :most] = values**COSINE_EXPONENT
-
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int32]
 
 
 def similarity_matrix(neighbours: Neighbours, idf: Floats, dominant: bool) -> sparse.csr_matrix:
@@ -241,15 +225,9 @@ def similarity_matrix(neighbours: Neighbours, idf: Floats, dominant: bool) -> sp
 
 @compiled
 def _fill(
-    order: Ints,
-    ranks: Ints,
-    tokens: Ints,
-    similarities: npt.NDArray[np.float32],
-    dominant: bool,
-    columns: Ints,
-    values: npt.NDArray[np.float32],
-    used: Ints,
-) -> None:
+    order: Small, ranks: Small, tokens: Small, similarities: Singles, dominant: bool, columns: Small, values:
+    Singles, used: Small,
+) -> None:  # fmt: skip
     """Fill rows in order; a pair is entered in both rows or in none."""
     sums = np.zeros(len(order), np.float64)
     for row in order:

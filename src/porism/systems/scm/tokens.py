@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.records import Topic
+from porism.systems.arrays import Floats
 from porism.systems.documents import batched
 from porism.systems.mathdowers.documents import FormulaTokens
 from porism.systems.mathdowers.queries import placed_formulas
@@ -37,7 +37,7 @@ _SPACE = re.compile(r"\s+")
 class Line(NamedTuple):
     """A line: pieces of text and LaTeX in order (`is_math` says which), or tokens that need no tokenizer."""
 
-    pieces: tuple[Piece, ...]
+    pieces: tuple[LinePiece, ...]
 
     @property
     def characters(self) -> int:
@@ -45,7 +45,7 @@ class Line(NamedTuple):
         return sum(len(piece.text) + (len(OPEN) + len(CLOSE) + 2 if piece.is_math else 0) for piece in self.pieces)
 
 
-class Piece(NamedTuple):
+class LinePiece(NamedTuple):
     """A piece of a line."""
 
     text: str
@@ -53,8 +53,7 @@ class Piece(NamedTuple):
 
 
 def paragraphs(text: Text, whole: bool = False) -> Iterator[list[Segment]]:
-    """Yield the segments of each paragraph; text outside of paragraphs is left out, unless `whole` (a title is one
-    paragraph)."""
+    """Yield the segments of each paragraph, without text outside of paragraphs, unless `whole` (a title is one)."""
     inside: list[Segment] | None = [] if whole else None
     for segment in text.segments:
         edge = _PARAGRAPH.match(segment.text) if segment.kind == "tag" and not whole else None
@@ -70,16 +69,16 @@ def paragraphs(text: Text, whole: bool = False) -> Iterator[list[Segment]]:
 
 def line_of(segments: list[Segment], with_latex: bool) -> Line:
     """Return a paragraph as a line; without LaTeX a formula is a blank. Neighbouring formulas become one piece."""
-    pieces: list[Piece] = []
+    pieces: list[LinePiece] = []
     for is_math, group in groupby(
         (one for one in segments if one.kind != "tag"), lambda one: with_latex and one.is_formula
     ):
         joined = (" " if is_math else "").join(" " if one.is_formula and not is_math else one.text for one in group)
         text = _SPACE.sub(" ", joined).strip()
         if text and is_math and pieces and pieces[-1].is_math:  # nothing but a blank was between
-            pieces[-1] = Piece(f"{pieces[-1].text} {text}", True)
+            pieces[-1] = LinePiece(f"{pieces[-1].text} {text}", True)
         elif text:
-            pieces.append(Piece(text, is_math))
+            pieces.append(LinePiece(text, is_math))
     return Line(tuple(pieces))
 
 
@@ -130,7 +129,7 @@ class PostLines:
 
 
 def _tuple_line(tokens: list[str]) -> Line:
-    return Line(tuple(Piece(token.strip("#"), True) for token in tokens if token[:1] == "#"))
+    return Line(tuple(LinePiece(token.strip("#"), True) for token in tokens if token[:1] == "#"))
 
 
 TEXT_SIZE, LATEX_SIZE = 50_265, 50_000  # tokens: of roberta-base, and of the paper for LaTeX
@@ -252,7 +251,6 @@ def texts_of(lines: Iterable[Line], is_math: bool, shortest: int = 0) -> Iterato
                 yield piece.text
 
 
-Floats = npt.NDArray[np.float64]
 LARGEST = 100_000
 LEAST_LINES, LARGEST_SHARE = 2, 0.5
 K1, B = 1.5, 0.75
@@ -260,9 +258,8 @@ _FILE = "vocabulary.json"
 
 
 @dataclass(frozen=True)
-class Vocabulary:
-    """Tokens in the order of their codes, the number of training lines of each, and the number and mean length of all
-    lines."""
+class LineVocabulary:
+    """Tokens by code, the number of training lines of each, and the number and mean length of all lines."""
 
     tokens: tuple[str, ...]
     frequencies: tuple[int, ...]
@@ -270,7 +267,7 @@ class Vocabulary:
     mean_length: float
 
     @classmethod
-    def of(cls, lines: Iterable[Sequence[str]]) -> Vocabulary:
+    def of(cls, lines: Iterable[Sequence[str]]) -> LineVocabulary:
         """Count lines: tokens in two lines and at most half of all, the most frequent first."""
         frequencies: Counter[str] = Counter()
         number = length = 0
@@ -318,7 +315,7 @@ class Vocabulary:
         (folder / _FILE).write_text(json.dumps(record, ensure_ascii=False), "utf-8")
 
     @classmethod
-    def open(cls, folder: Path) -> Vocabulary:
+    def open(cls, folder: Path) -> LineVocabulary:
         """Read a vocabulary."""
         record = json.loads((folder / _FILE).read_text("utf-8"))
         return cls(tuple(record["tokens"]), tuple(record["frequencies"]), record["lines"], record["mean_length"])

@@ -15,39 +15,35 @@ A wildcard of the query matches one node of any kind (the original also lets it 
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.compiled import compiled
+from porism.systems.arrays import Array, Flags, Floats, Ints, Small
 from porism.systems.tangent.forest import FIRST_ELEMENT, WILDCARD, Forest, LabelClasses
 
-Array = npt.NDArray[Any]
 NONE, EXACT, VARIABLES, UNIFIED = 0, 1, 2, 3
 _VARIABLE, _NUMBER, _GROUP, _OPERATOR, _UNORDERED = ord("V"), ord("N"), ord("M"), ord("O"), ord("U")
 _NO_EDGE = 0.5  # matched edges that count when there is none, so that matched nodes are not lost
 
 
 class Buffers(NamedTuple):
-    """Working arrays for the largest query and candidate: `pending` pairs of nodes that may start an alignment, and
-    `linked` pairs of children."""
+    """Working arrays: `pending` pairs of nodes may start an alignment, `linked` pairs are children that it visits."""
 
-    pending: npt.NDArray[np.bool_]
-    linked: npt.NDArray[np.bool_]
-    potential: npt.NDArray[np.int32]
-    exact: npt.NDArray[np.int32]
-    stack: npt.NDArray[np.int32]
-    met: npt.NDArray[np.int32]  # query node, candidate node, kind of match, number of the pair of variables
-    pairs: npt.NDArray[np.int32]  # distinct pairs of variables: label, label of the candidate, count, whether undecided
-    matched: npt.NDArray[np.bool_]
-    query_sizes: npt.NDArray[np.int32]  # nodes below each node and the node itself
-    candidate_sizes: npt.NDArray[np.int32]
+    pending: Flags
+    linked: Flags
+    potential: Small
+    exact: Small
+    stack: Small
+    met: Small  # query node, candidate node, kind of match, number of the pair of variables
+    pairs: Small  # distinct pairs of variables: label, label of the candidate, count, whether undecided
+    matched: Flags
+    query_sizes: Small  # nodes below each node and the node itself
+    candidate_sizes: Small
 
 
-def align(
-    query: Forest, candidates: Forest, chosen: npt.NDArray[np.int64], classes: LabelClasses, operators: bool
-) -> npt.NDArray[np.float64]:
+def align(query: Forest, candidates: Forest, chosen: Ints, classes: LabelClasses, operators: bool) -> Floats:
     """Return (similarity, precision, recall) of the query, a forest of one tree, to each chosen candidate."""
     out = np.zeros((len(chosen), 3))
     if len(chosen) and len(query.labels):
@@ -171,8 +167,7 @@ def _match_kind(a: int, b: int, classes: LabelClasses) -> int:
 def _link_layout(
     query: Forest, candidates: Forest, begin: int, c_size: int, classes: LabelClasses, linked: Array
 ) -> None:
-    """Mark the pairs of children that alignment visits below a pair of layout nodes: the same edge, or the same place
-    in a group."""
+    """Mark the pairs of children that alignment visits: on the same edge, or at the same place in a group."""
     for q in range(len(query.labels)):
         for c in range(c_size):
             both = classes.kinds[query.labels[q]] == _GROUP and classes.kinds[candidates.labels[begin + c]] == _GROUP

@@ -6,13 +6,15 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.compiled import compiled
 from porism.formula.layout.tuples import escape
 from porism.formula.tree import Node
+from porism.systems.arrays import Array, Flags, Floats, Ints, Small
 
 WILDCARD, UNORDERED = ord("?"), ord("U")
 
@@ -25,16 +27,16 @@ class LabelClasses(NamedTuple):
     operator tree's group.
     """
 
-    ranks: npt.NDArray[np.float64]
-    kinds: npt.NDArray[np.int32]
-    short: npt.NDArray[np.bool_]
-    numeric: npt.NDArray[np.bool_]
-    rows: npt.NDArray[np.int32]
-    columns: npt.NDArray[np.int32]
-    groups: npt.NDArray[np.int32]
+    ranks: Floats
+    kinds: Small
+    short: Flags
+    numeric: Flags
+    rows: Small
+    columns: Small
+    groups: Small
 
     @property
-    def unordered(self) -> npt.NDArray[np.bool_]:
+    def unordered(self) -> Flags:
         """Which labels are operators whose operands have no order."""
         return np.asarray(self.kinds == UNORDERED)
 
@@ -43,7 +45,7 @@ class Numbering(NamedTuple):
     """Numbers of symbols, and the number of each label's symbol."""
 
     known: dict[str, int]
-    numbers: npt.NDArray[np.int32]
+    numbers: Small
 
 
 class Labels:
@@ -96,7 +98,7 @@ class QueryLabels(NamedTuple):
     ids: dict[str, int]
     classes: LabelClasses
 
-    def symbols(self, name: str, symbol_of: Callable[[str], str]) -> npt.NDArray[np.int32]:
+    def symbols(self, name: str, symbol_of: Callable[[str], str]) -> Small:
         """Return for each label id the number of its symbol, also for the labels that only the query has."""
         known, numbers = self.labels.numbering(name, symbol_of)
         new: dict[str, int] = {}
@@ -108,7 +110,7 @@ class QueryLabels(NamedTuple):
         return np.concatenate((numbers, np.array(more, np.int32)))
 
 
-def _classes(texts: Sequence[str], ranks: npt.NDArray[np.float64]) -> LabelClasses:
+def _classes(texts: Sequence[str], ranks: Floats) -> LabelClasses:
     """Return the classes of labels, computed as Tangent-S does on the escaped text."""
     size = len(texts)
     kinds, groups = np.zeros(size, np.int32), np.zeros(size, np.int32)
@@ -143,7 +145,6 @@ def _is_number(text: str) -> bool:
     return True
 
 
-Array = npt.NDArray[Any]
 # The order in which Tangent-S visits the children of a layout tree.
 VISIT_ORDER = "aocnbudew"
 SLOTS = {edge: slot for slot, edge in enumerate("naboucd")}
@@ -161,8 +162,8 @@ class Forest(NamedTuple):
     operand.
     """
 
-    starts: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int32]
+    starts: Ints
+    labels: Small
     parents: npt.NDArray[np.int16]
     firsts: npt.NDArray[np.int16]
     nexts: npt.NDArray[np.int16]
@@ -184,7 +185,7 @@ def make_forest(roots: Iterable[Node], ids: Mapping[str, int]) -> Forest:
     return _forest(parts, np.array(starts, np.int64))
 
 
-def _forest(parts: list[Array], starts: npt.NDArray[np.int64]) -> Forest:
+def _forest(parts: list[Array], starts: Ints) -> Forest:
     columns = np.concatenate(parts, axis=1) if parts else np.empty((5, 0), np.int32)
     return Forest(starts, columns[0], *(column.astype(np.int16) for column in columns[1:]))
 
@@ -218,7 +219,7 @@ class ForestBuilder:
         return forest._replace(labels=order[forest.labels] if len(order) else forest.labels), labels
 
 
-def _flatten(root: Node, ids: Mapping[str, int]) -> npt.NDArray[np.int32]:
+def _flatten(root: Node, ids: Mapping[str, int]) -> Small:
     """Return five rows: labels, parents, first children, next siblings and slots of one tree."""
     labels: list[int] = []
     parents: list[int] = []
@@ -252,7 +253,7 @@ def _children(node: Node, at: int, above: int, slot: int) -> list[tuple[Node, in
     if not node.edges:
         return [(child, at, at, number) for number, child in enumerate(node.children[:MAX_OPERANDS])]
     found = []
-    for edge, child in sorted(zip(node.edges, node.children, strict=True), key=_visited):
+    for edge, child in sorted(zip(node.edges, node.children, strict=True), key=lambda pair: VISIT_ORDER.index(pair[0])):
         if edge == "w":
             found.append((child, at, at, FIRST_ELEMENT))
         elif edge == "e":
@@ -262,5 +263,12 @@ def _children(node: Node, at: int, above: int, slot: int) -> list[tuple[Node, in
     return found
 
 
-def _visited(pair: tuple[str, Node]) -> int:
-    return VISIT_ORDER.index(pair[0])
+@compiled
+def is_followed(forest: Forest, begin: int, node: int) -> bool:
+    """Return whether something follows a node of the tree that begins there: on the baseline, or as first operand."""
+    below = forest.firsts[begin + node]
+    while below >= 0:
+        if forest.slots[begin + below] == 0:
+            return True
+        below = forest.nexts[begin + below]
+    return False

@@ -1,8 +1,9 @@
 """Tangent-S: formulas for Task 2; for Task 1 the answers that contain them.
 
-The first stage finds candidates by the Dice coefficient of symbol pairs, compiled. A pair is (label of a node, label of a descendant at most
-four edges below, edges between them). Below an unordered operator every edge is 0, so that the order of operands does not matter. Trees of at
-most two levels also have an end-of-baseline pair for each node that nothing follows: single symbols have no other pair."""
+The first stage finds candidates by the Dice coefficient of symbol pairs, compiled. A pair is (label of a node, label of
+a descendant at most four edges below, edges between them). Below an unordered operator every edge is 0, so that the
+order of operands does not matter. Trees of at most two levels also have an end-of-baseline pair for each node that
+nothing follows: single symbols have no other pair."""
 
 from __future__ import annotations
 
@@ -22,57 +23,52 @@ from porism.formula.tree import Node
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.systems.arrays import Array, Codes, Flags, Floats, Ints, Small, open_arrays, save_arrays
 from porism.systems.declared.context import SystemContext
 from porism.systems.tangent.alignment import align
-from porism.systems.tangent.forest import FIRST_ELEMENT, Forest
+from porism.systems.tangent.forest import FIRST_ELEMENT, Forest, is_followed
 from porism.systems.tangent.trees import (
+    TREE_CODE,
     CollectionTrees,
+    TreeRetriever,
     TreeSet,
     largest_formula,
     one_tree,
-    read_trees,
+    open_trees,
     reads_official,
-    searched_formula,
     trees_of,
-    write_trees,
 )
 
-Array = npt.NDArray[Any]
 WINDOW = 4
 _WITHIN, _ELEMENT = 7, 8
 END = 0x7FFFFFFF  # the label of an end-of-baseline pair
 
 
 class PairIndex(NamedTuple):
-    """Posting lists of pairs: pair i, whose code is `codes[i]`, occurs in the trees from `starts[i]` to `starts[i +
-    1]`, with their counts."""
+    """Posting lists: the pair `codes[i]` is in the trees from `starts[i]` to `starts[i + 1]`, with their counts."""
 
-    codes: npt.NDArray[np.uint64]
-    starts: npt.NDArray[np.int64]
-    trees: npt.NDArray[np.int32]
+    codes: Codes
+    starts: Ints
+    trees: Small
     counts: npt.NDArray[np.int16]
-    sizes: npt.NDArray[np.int32]  # pairs of each tree
+    sizes: Small  # pairs of each tree
 
 
 class TreeScores(NamedTuple):
     """Trees with their scores, best first."""
 
-    trees: npt.NDArray[np.int64]
-    scores: npt.NDArray[np.float64]
+    trees: Ints
+    scores: Floats
 
 
-def unordered_labels(texts: list[str]) -> npt.NDArray[np.bool_]:
+def unordered_labels(texts: list[str]) -> Flags:
     """Return which labels are operators whose operands have no order."""
     return np.array([text.startswith("U!") for text in texts], np.bool_)
 
 
 def pair_codes(
-    forest: Forest,
-    unordered: npt.NDArray[np.bool_],
-    operators: bool,
-    window: int = WINDOW,
-    always_end: bool = False,
-) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int64]]:
+    forest: Forest, unordered: Flags, operators: bool, window: int = WINDOW, always_end: bool = False
+) -> tuple[Codes, Ints]:
     """Return the codes of the pairs of all trees, tree after tree, and where each tree starts.
 
     With `always_end` trees of any height have end-of-baseline pairs.
@@ -106,11 +102,7 @@ def _fill_codes(
             height = max(height, steps)
         if height <= 1 or always_end:
             for at in range(begin, end):
-                below, follows = forest.firsts[at], False
-                while below >= 0:
-                    follows = follows or forest.slots[begin + below] == 0
-                    below = forest.nexts[begin + below]
-                if not follows:
+                if not is_followed(forest, begin, at - begin):
                     codes[used] = mixed(forest.labels[at], END, np.uint64(1))
                     used += 1
         starts[tree + 1] = used
@@ -128,8 +120,7 @@ def edge_code(forest: Forest, node: int, above: int, unordered: Array, operators
 
 @compiled
 def mixed(upper: int, lower: int, code: Any) -> Any:
-    """Mix two labels into a code of 64 bits: SplitMix64 before each label and at the end, so that small numbers do not
-    cancel out."""
+    """Mix two labels into a code of 64 bits by SplitMix64, so that small numbers do not cancel out."""
     part = np.uint64(upper)
     for step in range(3):
         code = code + np.uint64(0x9E3779B97F4A7C15)
@@ -142,7 +133,7 @@ def mixed(upper: int, lower: int, code: Any) -> Any:
     return code
 
 
-def index_pairs(forest: Forest, unordered: npt.NDArray[np.bool_], operators: bool) -> PairIndex:
+def index_pairs(forest: Forest, unordered: Flags, operators: bool) -> PairIndex:
     """Invert the pairs of a forest."""
     codes, starts = pair_codes(forest, unordered, operators)
     sizes = np.diff(starts).astype(np.int32)
@@ -164,7 +155,7 @@ def index_pairs(forest: Forest, unordered: npt.NDArray[np.bool_], operators: boo
     )
 
 
-def best_trees(index: PairIndex, query: npt.NDArray[np.uint64], k: int) -> TreeScores:
+def best_trees(index: PairIndex, query: Codes, k: int) -> TreeScores:
     """Return the k trees with the largest Dice coefficient of pairs; of equal ones the first in the collection."""
     codes, counts = np.unique(query, return_counts=True)
     common = np.zeros(len(index.sizes), np.int32)
@@ -190,23 +181,16 @@ def _add_common(index: PairIndex, codes: Array, counts: Array, common: Array) ->
 # layout and operator trees.
 CONSTANT = 0.2930
 WEIGHTS = (0.0861, -0.1694, 1.8469, 0.9657, -0.0153, -0.3301)
-FEATURES = (
-    "similarity of layout trees",
-    "precision of layout trees",
-    "recall of layout trees",
-    "similarity of operator trees",
-    "precision of operator trees",
-    "recall of operator trees",
+FEATURES = tuple(
+    f"{one} of {kind} trees" for kind in ("layout", "operator") for one in ("similarity", "precision", "recall")
 )
-CANDIDATES = 2000  # trees of each kind that are aligned (1000 for Task 1)
 
 
-class Vectors(NamedTuple):
-    """Candidates by their positions in the collection, each with six features; zeros for a kind of tree that was no
-    candidate."""
+class CandidateFeatures(NamedTuple):
+    """Candidates by their positions in the collection, each with six features; zeros for trees that are none."""
 
-    positions: npt.NDArray[np.int64]
-    features: npt.NDArray[np.float64]
+    positions: Ints
+    values: Floats
 
 
 @dataclass(frozen=True)
@@ -217,18 +201,16 @@ class TangentSearch:
     layout_pairs: PairIndex
     operator_pairs: PairIndex
 
-    def vectors(self, query: Trees, candidates: int = CANDIDATES) -> Vectors:
+    def features(self, query: Trees, candidates: int) -> CandidateFeatures:
         """Return the candidates for a query formula and their six features."""
         layout = _aligned(query.layout, self.trees.layout, self.layout_pairs, candidates, operators=False)
         operators = _aligned(query.operators, self.trees.operators, self.operator_pairs, candidates, operators=True)
         features = np.concatenate((layout[self.trees.layout.tree_of], operators[self.trees.operators.tree_of]), axis=1)
         positions = np.flatnonzero(~np.isnan(features).all(axis=1))
-        return Vectors(positions, np.nan_to_num(features[positions]))
+        return CandidateFeatures(positions, np.nan_to_num(features[positions]))
 
 
-def _aligned(
-    query: Node, trees: TreeSet, pairs: PairIndex, candidates: int, operators: bool
-) -> npt.NDArray[np.float64]:
+def _aligned(query: Node, trees: TreeSet, pairs: PairIndex, candidates: int, operators: bool) -> Floats:
     """Return the vector of every tree; NaN for those that are not among the candidates."""
     labels = trees.labels.extended(query)
     forest = one_tree(query, labels.ids)
@@ -239,61 +221,46 @@ def _aligned(
     return out
 
 
-def regression(features: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+def regression(features: Floats) -> Floats:
     """Return the score of each vector of six features."""
     return np.asarray(CONSTANT + features @ np.array(WEIGHTS))
 
 
 Pooling = Literal["last", "max"]
-TREE_CODE = tuple(f"porism.systems.tangent.{name}" for name in ("forest", "trees"))
 _KINDS = ("layout", "operators")
 
 
 class AnswerLists(NamedTuple):
-    """The answers in which a formula occurs: those of visual id i, by position, are at `starts[i]` to `starts[i +
-    1]`."""
+    """The answers with each formula: those of visual id i, by position, are at `starts[i]` to `starts[i + 1]`."""
 
-    starts: npt.NDArray[np.int64]
-    answers: npt.NDArray[np.int64]
+    starts: Ints
+    answers: Ints
+
+    def of(self, position: int) -> Ints:
+        """Return the answers with a formula."""
+        return np.asarray(self.answers[self.starts[position] : self.starts[position + 1]])
 
 
 def tangent_s(context: SystemContext, candidates: int = 2000, pool: Pooling = "last") -> Retriever:
-    """Tangent-S. `candidates` trees of each kind are aligned; `pool` says which of an answer's formulas gives its
-    score."""
-    search = open_search(context)
-    official = reads_official(context.content)
+    """Tangent-S. `candidates` trees of each kind are aligned; `pool` says which of an answer's formulas counts."""
+    search, official = open_search(context), reads_official(context.content)
     if context.task == 2:
-        return FormulaSearch(search, candidates, official)
+        return TangentFormulas(search, candidates, official)
     folder = context.cached("formula-answers", None, partial(_write_answers, context.content))
-    lists = AnswerLists(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in AnswerLists._fields))
-    return AnswerSearch(search, candidates, official, lists, pool)
-
-
-def open_trees(context: SystemContext) -> CollectionTrees:
-    """Return the trees of the collection; they are written beside the index once."""
-    content, progress = context.content, context.progress
-    folder = context.cached("trees", None, lambda folder: write_trees(content, folder, progress), TREE_CODE)
-    return read_trees(folder)
+    return TangentAnswers(search, candidates, official, open_arrays(folder, AnswerLists), pool)
 
 
 def open_search(context: SystemContext) -> TangentSearch:
     """Return the trees of the collection with the posting lists of their pairs."""
     trees = open_trees(context)
-    folder = context.cached("symbol-pairs", None, partial(_write_pairs, trees), (*TREE_CODE, index_pairs.__module__))
-    return TangentSearch(trees, *(_read_pairs(folder / kind) for kind in _KINDS))
+    folder = context.cached("symbol-pairs", None, partial(_write_pairs, trees), TREE_CODE)
+    return TangentSearch(trees, *(open_arrays(folder / kind, PairIndex) for kind in _KINDS))
 
 
 def _write_pairs(trees: CollectionTrees, folder: Path) -> None:
     for kind in _KINDS:
         found: TreeSet = getattr(trees, kind)
-        pairs = index_pairs(found.forest, found.labels.classes.unordered, kind == "operators")
-        (folder / kind).mkdir()
-        for name, array in pairs._asdict().items():
-            np.save(folder / kind / f"{name}.npy", array)
-
-
-def _read_pairs(folder: Path) -> PairIndex:
-    return PairIndex(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in PairIndex._fields))
+        save_arrays(folder / kind, index_pairs(found.forest, found.labels.classes.unordered, kind == "operators"))
 
 
 def _write_answers(content: Content, folder: Path) -> None:
@@ -301,45 +268,31 @@ def _write_answers(content: Content, folder: Path) -> None:
     visuals = np.array([visual.id for visual in content.visuals()], np.int64)
     pairs = [(one.visual_id, one.post_id) for one in content.formulas() if one.kind == "answer"]
     columns = np.array(pairs, np.int64).reshape(-1, 2)
-    order = np.argsort(columns[:, 0], kind="stable")
-    columns = columns[order]
+    columns = columns[np.argsort(columns[:, 0], kind="stable")]
     starts = np.searchsorted(columns[:, 0], np.append(visuals, np.iinfo(np.int64).max))
-    np.save(folder / "starts.npy", starts.astype(np.int64))
-    np.save(folder / "answers.npy", columns[:, 1])
+    save_arrays(folder, AnswerLists(starts.astype(np.int64), columns[:, 1]))
 
 
-class FormulaSearch(Retriever):
+class TangentFormulas(TreeRetriever):
     """Formulas by the regression over both stages."""
 
-    finds: Literal["posts", "formulas"] = "formulas"
-
     def __init__(self, search: TangentSearch, candidates: int, official: bool) -> None:
-        self._search, self._candidates, self._official = search, candidates, official
+        super().__init__(official)
+        self._search, self._candidates = search, candidates
 
-    def vectors(self, query: ReadQuery) -> Vectors:
-        """Return the candidates of a query with their features; none for a query without a formula."""
-        formula = self.formula(query)
-        if formula is None:
-            return Vectors(np.empty(0, np.int64), np.empty((0, len(FEATURES))))
-        return self._search.vectors(trees_of(formula), self._candidates)
+    def ranked(self, formula: Parsed, k: int) -> Ranking:
+        """Return the candidates by visual id."""
+        found = self._search.features(trees_of(formula), self._candidates)
+        return Ranking.sorted(self._search.trees.visuals[found.positions], regression(found.values))
 
-    def formula(self, query: ReadQuery) -> Parsed | None:
-        """Return the formula that is searched."""
-        return searched_formula(query, self._official)
-
-    def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return the best k formulas by visual id."""
-        found = self.vectors(query)
-        return Ranking.sorted(self._search.trees.visuals[found.positions], regression(found.features)).top(k)
-
-    def explain(self, query: ReadQuery, id: int) -> Explanation:
+    def explained(self, formula: Parsed, id: int) -> Explanation | None:
         """Return the terms of the regression."""
-        found = self.vectors(query)
+        found = self._search.features(trees_of(formula), self._candidates)
         rows = np.flatnonzero(self._search.trees.visuals[found.positions] == id)
-        return explained(found.features[rows[0]]) if len(rows) else Explanation(0.0, "not among the candidates")
+        return explained(found.values[rows[0]]) if len(rows) else None
 
 
-class AnswerSearch(FormulaSearch):
+class TangentAnswers(TangentFormulas):
     """Answers by the scores of their formulas. The query formula is the largest of the title, or of the body."""
 
     finds = "posts"
@@ -354,40 +307,35 @@ class AnswerSearch(FormulaSearch):
         """Return the formula that is searched."""
         return largest_formula(query, self._official)
 
-    def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return the best k answers. Equal answers are in the order of their best formulas."""
-        found = self.vectors(query)
-        scores = regression(found.features)
+    def ranked(self, formula: Parsed, k: int) -> Ranking:
+        """Return the answers with candidates. Equal answers are in the order of their best formulas."""
+        found = self._search.features(trees_of(formula), self._candidates)
+        scores = regression(found.values)
         order = np.lexsort((found.positions, -scores))
-        rows = [self._answers(int(position)) for position in found.positions[order]]
+        rows = [self._lists.of(int(position)) for position in found.positions[order]]
         answers = np.concatenate(rows) if rows else np.empty(0, np.int64)
         values = np.repeat(scores[order], [len(row) for row in rows])
         distinct, first, place = np.unique(answers, return_index=True, return_inverse=True)
         pooled = values[first]
         if self._pool == "last":  # formulas are read best first, so that the last one has the lowest score
             np.minimum.at(pooled, place, values)
-        best = np.lexsort((first, -pooled))[: max(k, 0)]
+        best = np.lexsort((first, -pooled))
         return Ranking(distinct[best], pooled[best])
 
-    def _answers(self, position: int) -> npt.NDArray[np.int64]:
-        return np.asarray(self._lists.answers[self._lists.starts[position] : self._lists.starts[position + 1]])
-
-    def explain(self, query: ReadQuery, id: int) -> Explanation:
+    def explained(self, formula: Parsed, id: int) -> Explanation | None:
         """Return the terms of the regression for the formula that gives the answer its score."""
-        found = self.vectors(query)
-        scores = regression(found.features)
-        rows = [row for row, at in enumerate(found.positions.tolist()) if id in self._answers(at)]
+        found = self._search.features(trees_of(formula), self._candidates)
+        scores = regression(found.values)
+        rows = [row for row, at in enumerate(found.positions.tolist()) if id in self._lists.of(at)]
         if not rows:
-            return Explanation(0.0, "contains no candidate formula")
-        choose = min if self._pool == "last" else max
-        row = choose(rows, key=lambda one: scores[one])
+            return None
+        row = (min if self._pool == "last" else max)(rows, key=lambda one: scores[one])
         visual = int(self._search.trees.visuals[found.positions[row]])
-        return explained(found.features[row], f"formula with visual id {visual}")
+        return explained(found.values[row], f"formula with visual id {visual}")
 
 
-def explained(features: npt.NDArray[np.float64], what: str = "regression of Tangent-S") -> Explanation:
+def explained(features: Floats, what: str = "regression of Tangent-S") -> Explanation:
     """Return the terms of the regression."""
     terms = zip(FEATURES, WEIGHTS, features.tolist(), strict=True)
-    parts = [Explanation(weight * value, f"{name}: {value:.3f} x {weight}") for name, weight, value in terms]
-    parts.insert(0, Explanation(CONSTANT, "constant"))
-    return Explanation(sum(part.value for part in parts), what, tuple(parts))
+    parts = (Explanation(weight * value, f"{name}: {value:.3f} x {weight}") for name, weight, value in terms)
+    return Explanation.total(what, (Explanation(CONSTANT, "constant"), *parts))

@@ -1,8 +1,10 @@
-"""The boxes of a formula's glyphs: from its layout tree by a small layout model, or from MathJax's SVG where node and `mathjax` are at hand.
+"""The boxes of a formula's glyphs: from its layout tree by a small layout model, or from MathJax's SVG where node and
+`mathjax` are at hand.
 
-Rows run to the right with space around relations and operators; scripts are .7 as large and shifted up and down; limits are centred above and
-below; fractions are centred on a bar, a root has a sign that covers its radicand, brackets grow with their contents, tables have rows and
-columns as high and wide as their largest cell. Only relative positions matter: XYPhoc divides the box of the formula into equal parts."""
+Rows run to the right with space around relations and operators; scripts are .7 as large and shifted up and down; limits
+are centred above and below; fractions are centred on a bar, a root has a sign that covers its radicand, brackets grow
+with their contents, tables have rows and columns as high and wide as their largest cell. Only relative positions
+matter: XYPhoc divides the box of the formula into equal parts."""
 
 from __future__ import annotations
 
@@ -22,11 +24,10 @@ from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.formula.tree import Node, elements_of
 from porism.safe_path import program, safe_environment
+from porism.systems.documents import ITALIC
 from porism.systems.tangent.trees import visual_trees
 
 _TABLE = "metrics.tsv"
-_ITALIC = {**dict(zip("abcdefgijklmnopqrstuvwxyz", "𝑎𝑏𝑐𝑑𝑒𝑓𝑔𝑖𝑗𝑘𝑙𝑚𝑛𝑜𝑝𝑞𝑟𝑠𝑡𝑢𝑣𝑤𝑥𝑦𝑧", strict=True)), "h": "ℎ"}
-_ITALIC.update(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", "𝐴𝐵𝐶𝐷𝐸𝐹𝐺𝐻𝐼𝐽𝐾𝐿𝑀𝑁𝑂𝑃𝑄𝑅𝑆𝑇𝑈𝑉𝑊𝑋𝑌𝑍", strict=True))
 RELATIONS = frozenset("=≈≡∼≅≠<>≤≥∈∉⊂⊆⊃⊇→←↔⇒⇐⇔↦⟶⟹⟸⟺∣∥:")
 BINARY = frozenset("+−-±∓×÷∗∘⊕⊗∪∩∧∨⋅·*")
 _BINARY_SPACE, _RELATION_SPACE, _COMMA_SPACE = 0.22, 0.28, 0.17
@@ -53,12 +54,11 @@ def glyph(char: str, italic: bool = False) -> Glyph:
     """Return a glyph. Letters of other alphabets are as large as the plain letter."""
     plain = unicodedata.normalize("NFKC", char)[:1] or char
     sizes = next((row[1:] for row in _metrics() if plain in row[0] or row[0] == "*"), (0.75, 0.7, 0.0))
-    return Glyph(_ITALIC.get(char, char) if italic else char, *sizes)
+    return Glyph(char.translate(ITALIC) if italic else char, *sizes)
 
 
 def glyphs_of(label: str) -> list[Glyph]:
-    """Return the glyphs of a label that is one symbol, name, number or text: a single letter is italic, names and texts
-    are upright."""
+    """Return the glyphs of a symbol, name, number or text: a single letter is italic, names and texts are upright."""
     kind, mark, value = label.partition("!")
     text = value if mark and kind else label
     if kind == "W" and mark:
@@ -96,7 +96,7 @@ class GlyphBox(NamedTuple):
     top: float
 
 
-class Part:
+class TypesetPart:
     """A typeset part: boxes relative to the start of its baseline, and its size."""
 
     __slots__ = ("boxes", "depth", "height", "width")
@@ -105,7 +105,7 @@ class Part:
         self.boxes: list[GlyphBox] = []
         self.width = self.height = self.depth = 0.0
 
-    def place(self, other: Part, x: float, y: float) -> None:
+    def place(self, other: TypesetPart, x: float, y: float) -> None:
         """Add the boxes of another part at a position, and grow."""
         for box in other.boxes:
             self.boxes.append(GlyphBox(box.name, box.left + x, box.bottom + y, box.right + x, box.top + y))
@@ -119,9 +119,9 @@ def typeset(layout: Node) -> list[GlyphBox]:
     return _row(layout, 1.0, 0).boxes[:MAX_GLYPHS]
 
 
-def _row(first: Node | None, scale: float, level: int) -> Part:
+def _row(first: Node | None, scale: float, level: int) -> TypesetPart:
     """Typeset a node and all that follow it on its baseline."""
-    row = Part()
+    row = TypesetPart()
     node = first
     while node is not None and level <= MAX_DEPTH and len(row.boxes) < MAX_GLYPHS:
         before, after = (space * scale for space in space_around(node.label)) if row.boxes else (0.0, 0.0)
@@ -132,7 +132,7 @@ def _row(first: Node | None, scale: float, level: int) -> Part:
     return row
 
 
-def _symbol(node: Node, scale: float, level: int) -> Part:
+def _symbol(node: Node, scale: float, level: int) -> TypesetPart:
     """Typeset a node with its scripts and contents."""
     small = max(SCRIPT * scale, SMALLEST)
     if node.label == "O!divide":
@@ -145,12 +145,12 @@ def _symbol(node: Node, scale: float, level: int) -> Part:
     return _with_scripts(base, node, "ab" + index, small, level)
 
 
-def _base(node: Node, scale: float, level: int) -> Part:
+def _base(node: Node, scale: float, level: int) -> TypesetPart:
     if node.label == "O!root":
         return _root(node, scale, level)
     if node.label.startswith("M!"):
         return _group(node, scale, level)
-    part = Part()
+    part = TypesetPart()
     for shape in glyphs_of(node.label):
         bottom, top = -shape.depth * scale, shape.height * scale
         part.boxes.append(GlyphBox(shape.name, part.width, bottom, part.width + shape.width * scale, top))
@@ -162,13 +162,13 @@ def _base(node: Node, scale: float, level: int) -> Part:
     return part
 
 
-def _with_scripts(base: Part, node: Node, edges: str, small: float, level: int) -> Part:
+def _with_scripts(base: TypesetPart, node: Node, edges: str, small: float, level: int) -> TypesetPart:
     """Attach scripts after the base (a above, b below) and before it (c above, d below)."""
     scripts = {edge: _row(node.child(edge), small, level + 1) for edge in edges if node.child(edge) is not None}
     if not scripts:
         return base
     ahead = max((scripts[edge].width for edge in "cd" if edge in scripts), default=0.0)
-    whole = Part()
+    whole = TypesetPart()
     whole.place(base, ahead, 0.0)
     for edge, script in scripts.items():
         x = ahead + base.width if edge in "ab" else ahead - script.width
@@ -180,11 +180,11 @@ def _with_scripts(base: Part, node: Node, edges: str, small: float, level: int) 
     return whole
 
 
-def _with_limits(base: Part, over: Node | None, under: Node | None, small: float, level: int) -> Part:
+def _with_limits(base: TypesetPart, over: Node | None, under: Node | None, small: float, level: int) -> TypesetPart:
     """Centre parts above and below the base."""
     above, below = _row(over, small, level + 1), _row(under, small, level + 1)
     width = max(base.width, above.width, below.width)
-    whole = Part()
+    whole = TypesetPart()
     whole.place(base, (width - base.width) / 2, 0.0)
     if above.boxes:
         whole.place(above, (width - above.width) / 2, base.height + _GAP + above.depth)
@@ -193,13 +193,13 @@ def _with_limits(base: Part, over: Node | None, under: Node | None, small: float
     return whole
 
 
-def _fraction(node: Node, scale: float, level: int) -> Part:
+def _fraction(node: Node, scale: float, level: int) -> TypesetPart:
     """Centre numerator and denominator on a bar; inside other parts both are smaller."""
     size = scale if level == 0 else max(SCRIPT * scale, SMALLEST)
     over, under = _row(node.child("o"), size, level + 1), _row(node.child("u"), size, level + 1)
     width = max(over.width, under.width, 0.3 * scale) + 2 * _GAP * scale
     axis, gap = _AXIS * scale, _GAP * scale
-    whole = Part()
+    whole = TypesetPart()
     whole.boxes.append(GlyphBox("-", 0.0, axis, width, axis + _RULE * scale))
     whole.width = width
     whole.place(over, (width - over.width) / 2, axis + _RULE * scale + gap + over.depth)
@@ -207,13 +207,13 @@ def _fraction(node: Node, scale: float, level: int) -> Part:
     return whole
 
 
-def _root(node: Node, scale: float, level: int) -> Part:
+def _root(node: Node, scale: float, level: int) -> TypesetPart:
     """Put the radicand under a sign that is as wide as both; an index is before it."""
     inside = _row(node.child("w"), scale, level + 1)
     index = _row(node.child("c"), max(SMALLEST * scale, SMALLEST * SCRIPT), level + 1)
     sign, ahead = _ROOT_SIGN * scale, max(index.width - 0.3 * scale, 0.0)
     top, bottom = max(inside.height, 0.6 * scale) + _GAP, -max(inside.depth, 0.1 * scale)
-    whole = Part()
+    whole = TypesetPart()
     whole.boxes.append(GlyphBox("√", ahead, bottom, ahead + sign + inside.width, top))
     whole.width, whole.height, whole.depth = ahead + sign + inside.width, top, -bottom
     whole.place(inside, ahead + sign, 0.0)
@@ -222,11 +222,11 @@ def _root(node: Node, scale: float, level: int) -> Part:
     return whole
 
 
-def _group(node: Node, scale: float, level: int) -> Part:
+def _group(node: Node, scale: float, level: int) -> TypesetPart:
     """Typeset a bracketed group or a table with its brackets as high as the contents."""
     fences = node.label[2:].rstrip("0123456789x")
     inside = _contents(node, scale, level)
-    whole = Part()
+    whole = TypesetPart()
     opening, closing = fences[:1], fences[1:2]
     height = max(inside.height, 0.75 * scale)
     depth = max(inside.depth, 0.25 * scale)
@@ -241,26 +241,26 @@ def _group(node: Node, scale: float, level: int) -> Part:
     return whole
 
 
-def _contents(node: Node, scale: float, level: int) -> Part:
+def _contents(node: Node, scale: float, level: int) -> TypesetPart:
     """Typeset the elements of a group: one after the other in a list, in rows and columns in a table."""
     elements = elements_of(node)
     size = node.label[len(node.label.rstrip("0123456789x")) :]
     rows, _, columns = size.partition("x")
     parts = [_row(element, scale, level + 1) for element in elements]
     if not (rows.isdecimal() and columns.isdecimal()) or int(rows) <= 1:
-        line = Part()
+        line = TypesetPart()
         for at, part in enumerate(parts):
             line.place(part, line.width + (0.17 * scale if at else 0.0), 0.0)
         return line
     return _table(parts, max(int(columns), 1), scale)
 
 
-def _table(cells: list[Part], columns: int, scale: float) -> Part:
+def _table(cells: list[TypesetPart], columns: int, scale: float) -> TypesetPart:
     rows = [cells[start : start + columns] for start in range(0, len(cells), columns)]
     widths = [max(row[at].width for row in rows if at < len(row)) for at in range(min(columns, len(cells)))]
     heights = [(max(cell.height for cell in row), max(cell.depth for cell in row)) for row in rows]
     total = sum(height + depth for height, depth in heights) + _ROW_GAP * scale * (len(rows) - 1)
-    whole = Part()
+    whole = TypesetPart()
     top = total / 2 + _AXIS * scale
     for row, (height, depth) in zip(rows, heights, strict=True):
         x = 0.0

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
 from porism.compiled import compiled
+from porism.corpus.content import Content
 from porism.formula import Parsed
 from porism.progress import Progress
 from porism.records import Explanation
-from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
+from porism.systems.arrays import Array, Codes, Floats, Ints, Singles, Small, open_arrays, save_arrays
 from porism.systems.declared.context import SystemContext
-from porism.systems.tangent.trees import reads_official, searched_formula
+from porism.systems.tangent.trees import TreeRetriever, reads_official
 from porism.systems.xyphoc.boxes import (
     FormulaBoxes,
     GlyphBox,
@@ -46,12 +47,12 @@ class Boxes(NamedTuple):
     """Glyphs of many formulas: formula i has those from `starts[i]` to `starts[i + 1]`, each with the id of its name
     and a box (left, bottom, right, top)."""
 
-    starts: npt.NDArray[np.int64]
-    names: npt.NDArray[np.int32]
-    places: npt.NDArray[np.float32]
+    starts: Ints
+    names: Small
+    places: Singles
 
 
-def region_bits(boxes: Boxes, levels: Levels) -> npt.NDArray[np.uint64]:
+def region_bits(boxes: Boxes, levels: Levels) -> Codes:
     """Return the regions of each glyph as bits."""
     out = np.zeros(len(boxes.names), np.uint64)
     _fill_bits(boxes, levels.columns, levels.rows, levels.ellipses, out)
@@ -107,62 +108,55 @@ def _part(value: float, level: int) -> int:
     return min(max(int(value * level), 0), level - 1)
 
 
-Array = npt.NDArray[Any]
-
-
 class BoxStore(NamedTuple):
     """The glyph boxes of all visual ids, and the names of glyphs by their ids."""
 
-    visuals: npt.NDArray[np.int64]
+    visuals: Ints
     boxes: Boxes
     names: list[str]
 
 
 class SymbolIndex(NamedTuple):
-    """Posting lists by symbol: symbol s is in the formulas at `starts[s]` to `starts[s + 1]`, with its regions as
-    bits."""
+    """Posting lists: symbol s is in the formulas at `starts[s]` to `starts[s + 1]`, with its regions as bits."""
 
-    starts: npt.NDArray[np.int64]
-    formulas: npt.NDArray[np.int32]
-    bits: npt.NDArray[np.uint64]
-    frequencies: npt.NDArray[np.int64]
+    starts: Ints
+    formulas: Small
+    bits: Codes
+    frequencies: Ints
 
 
 class SymbolBits(NamedTuple):
     """The symbols of one formula by name, each with its regions as bits."""
 
     names: list[str]
-    bits: npt.NDArray[np.uint64]
+    bits: Codes
 
 
-def write_boxes(formulas: Iterable[FormulaBoxes], total: int, progress: Progress, folder: Path) -> None:
-    """Write glyph boxes to a folder."""
+def write_boxes(
+    content: Content, made: Callable[[Content], Iterator[FormulaBoxes]], progress: Progress, folder: Path
+) -> None:
+    """Write the glyph boxes of a collection to a folder."""
     ids: dict[str, int] = {}
     visuals, starts = [], [0]
     names: list[int] = []
     places: list[tuple[float, ...]] = []
-    with progress.stage("glyph boxes", total) as advance:
-        for visual_id, boxes in formulas:
+    with progress.stage("glyph boxes", content.count("visuals")) as advance:
+        for visual_id, boxes in made(content):
             visuals.append(visual_id)
-            for box in boxes:
-                names.append(ids.setdefault(box.name, len(ids)))
-                places.append(box[1:])
+            names += (ids.setdefault(box.name, len(ids)) for box in boxes)
+            places += (box[1:] for box in boxes)
             starts.append(len(names))
             advance(1)
     np.save(folder / "visuals.npy", np.array(visuals, np.int64))
-    np.save(folder / "starts.npy", np.array(starts, np.int64))
-    np.save(folder / "names.npy", np.array(names, np.int32))
-    np.save(folder / "places.npy", np.array(places, np.float32).reshape(-1, 4))
+    sides = np.array(places, np.float32).reshape(-1, 4)
+    save_arrays(folder, Boxes(np.array(starts, np.int64), np.array(names, np.int32), sides))
     (folder / "names.txt").write_bytes("\0".join(ids).encode("utf-8", "surrogatepass"))
 
 
 def read_boxes(folder: Path) -> BoxStore:
     """Open glyph boxes that `write_boxes` wrote."""
-    starts, names, places, visuals = (
-        np.load(folder / f"{name}.npy", mmap_mode="r") for name in ("starts", "names", "places", "visuals")
-    )
     texts = (folder / "names.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
-    return BoxStore(visuals, Boxes(starts, names, places), texts)
+    return BoxStore(np.load(folder / "visuals.npy", mmap_mode="r"), open_arrays(folder, Boxes), texts)
 
 
 def index_symbols(store: BoxStore, levels: Levels) -> SymbolIndex:
@@ -216,7 +210,6 @@ def squared_lengths(index: SymbolIndex, weights: Array, out: Array) -> None:
 
 
 Source = Literal["layout", "mathjax"]
-_CODE = tuple(f"porism.systems.xyphoc.{name}" for name in ("boxes", "retriever"))
 
 
 def xy_phoc(
@@ -230,58 +223,44 @@ def xy_phoc(
     """Find formulas whose symbols are at the same places. `columns`, `rows` and `ellipses` are the highest levels;
     `boxes` says where glyph boxes come from: our own layout model, or MathJax's SVG, which needs node and the npm
     package mathjax."""
-    content = context.content
+    content, made = context.content, layout_boxes
+    key: str = boxes
     if boxes == "mathjax":
         check_mathjax()
-    made = mathjax_boxes if boxes == "mathjax" else layout_boxes
-    total = content.count("visuals")
-    folder = context.cached(
-        "glyph-boxes",
-        mathjax_digest() if boxes == "mathjax" else boxes,
-        lambda place: write_boxes(made(content), total, context.progress, place),
-        _CODE,
-    )
+        key, made = mathjax_digest(), mathjax_boxes
+    build = partial(write_boxes, content, made, context.progress)
+    folder = context.cached("glyph-boxes", key, build, ("porism.systems.xyphoc.boxes",))
     store = read_boxes(folder)
     return PhocSearch(store, Levels(columns, rows, ellipses), idf, boxes, reads_official(content))
 
 
-class PhocSearch(Retriever):
+class PhocSearch(TreeRetriever):
     """Formulas by the cosine of region vectors, over an inverted index by symbol."""
 
-    finds = "formulas"
-
     def __init__(self, store: BoxStore, levels: Levels, idf: bool, source: Source, official: bool) -> None:
-        self._store, self._levels, self._source, self._official = store, levels, source, official
+        super().__init__(official)
+        self._store, self._levels, self._source = store, levels, source
         self._index: SymbolIndex = index_symbols(store, levels)
         self._symbols = {name: at for at, name in enumerate(store.names)}
-        size = len(store.visuals)
-        known = self._index.frequencies
+        size, known = len(store.visuals), self._index.frequencies
         weights = np.log(max(size, 1) / np.maximum(known, 1)) if idf else np.ones(len(known))
         self._unknown = float(np.log(max(size, 2))) if idf else 1.0  # a symbol that no formula has
         self._weights = np.asarray(weights**2)
         lengths = np.zeros(size)
         squared_lengths(self._index, self._weights, lengths)
         self._lengths = np.sqrt(lengths)
-        how = "our own layout model" if source == "layout" else "MathJax's SVG"
-        self.notes = (f"glyph boxes: {how}",)
+        self.notes = ("glyph boxes: " + ("our own layout model" if source == "layout" else "MathJax's SVG"),)
 
-    def _boxes(self, formula: Parsed) -> list[GlyphBox]:
-        return typeset(formula.layout) if self._source == "layout" else mathjax_formula(formula.latex)
-
-    def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return the best k formulas by visual id."""
-        formula = searched_formula(query, self._official)
-        if formula is None:
-            return Ranking.of({})
-        scores = np.zeros(len(self._store.visuals))
-        for part in self._overlaps(formula):
-            scores += part.scores
+    def ranked(self, formula: Parsed, k: int) -> Ranking:
+        """Return the formulas with a symbol in the same region."""
+        scores = sum((scores for _, scores in self._overlaps(formula)), np.zeros(len(self._store.visuals)))
         found = np.flatnonzero(scores)
-        return Ranking.sorted(self._store.visuals[found], scores[found]).top(k)
+        return Ranking.sorted(self._store.visuals[found], scores[found])
 
-    def _overlaps(self, formula: Parsed) -> list[SymbolScores]:
+    def _overlaps(self, formula: Parsed) -> list[tuple[str, Floats]]:
         """Return what each symbol of the query adds to each formula's cosine."""
-        query = symbol_bits(self._boxes(formula), self._levels)
+        boxes = typeset(formula.layout) if self._source == "layout" else mathjax_formula(formula.latex)
+        query = symbol_bits(boxes, self._levels)
         numbers = [self._symbols.get(name, -1) for name in query.names]
         weights = [float(self._weights[number]) if number >= 0 else self._unknown**2 for number in numbers]
         length = np.sqrt(sum(weight * count_bits(bits) for weight, bits in zip(weights, query.bits, strict=True)))
@@ -291,26 +270,14 @@ class PhocSearch(Retriever):
             if number >= 0:
                 place = slice(int(self._index.starts[number]), int(self._index.starts[number + 1]))
                 add_overlap(bits, weight, self._index.formulas[place], self._index.bits[place], common)
-            found.append(SymbolScores(name, common / np.maximum(self._lengths * length, 1e-12)))
+            found.append((name, common / np.maximum(self._lengths * length, 1e-12)))
         return found
 
-    def explain(self, query: ReadQuery, id: int) -> Explanation:
+    def explained(self, formula: Parsed, id: int) -> Explanation | None:
         """Return what each symbol adds to the cosine."""
-        formula = searched_formula(query, self._official)
         rows = np.flatnonzero(self._store.visuals == id)
-        if formula is None or not len(rows):
-            return Explanation(0.0, "no formula to compare")
-        parts = tuple(
-            Explanation(float(part.scores[rows[0]]), f"regions of {part.name} in common")
-            for part in self._overlaps(formula)
-        )
-        return Explanation(sum(part.value for part in parts), "cosine of symbol positions", parts)
-
-
-class SymbolScores:
-    """What one symbol of the query adds to the score of each formula."""
-
-    __slots__ = ("name", "scores")
-
-    def __init__(self, name: str, scores: npt.NDArray[np.float64]) -> None:
-        self.name, self.scores = name, scores
+        if not len(rows):
+            return None
+        overlaps = self._overlaps(formula)
+        parts = (Explanation(float(scores[rows[0]]), f"regions of {name} in common") for name, scores in overlaps)
+        return Explanation.total("cosine of symbol positions", parts)
