@@ -18,9 +18,8 @@ from porism.search.retriever import Pipeline, Retriever
 from porism.store import open_content
 from porism.systems.inverted import TokenDocument, invert
 from porism.systems.loading import open_system
-from porism.systems.mathdowers.documents import ThreadDocuments, formula_documents
 from porism.systems.mathdowers.queries import engine_tokens, formula_query_tokens
-from porism.systems.mathdowers.retriever import LISTS_VARIABLE, WeightedBM25
+from porism.systems.mathdowers.retriever import LISTS_VARIABLE, ThreadDocuments, WeightedBM25, formula_documents
 from porism.systems.mathdowers.tuples import L8_SEARCH, math_tokens
 from porism.systems.topic_queries import query_formula, topic_query
 
@@ -81,7 +80,7 @@ def test_the_page_of_an_answer_holds_its_thread(demo: Path) -> None:
 def test_few_tokens_in_memory_change_no_page(demo: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     content = open_content(demo / "collection")
     pages = [(document.id, document.tokens) for document in ThreadDocuments(content)]
-    monkeypatch.setattr("porism.systems.mathdowers.documents.KEPT", 3)
+    monkeypatch.setattr("porism.systems.mathdowers.retriever.KEPT", 3)
     assert [(document.id, document.tokens) for document in ThreadDocuments(content)] == pages
 
 

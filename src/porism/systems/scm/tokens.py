@@ -20,8 +20,8 @@ from porism.errors import PorismError
 from porism.records import Topic
 from porism.systems.arrays import Floats
 from porism.systems.documents import batched
-from porism.systems.mathdowers.documents import FormulaTokens
 from porism.systems.mathdowers.queries import placed_formulas
+from porism.systems.mathdowers.retriever import FormulaTokens
 from porism.systems.mathdowers.tuples import TANGENT_L_2021, math_tokens
 from porism.systems.topic_queries import topic_text
 from porism.text.segment import Segment, Text
