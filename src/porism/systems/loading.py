@@ -22,8 +22,8 @@ from porism.systems.answerer import Answerer, WrittenAnswer
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import OWN_FILE, Declaration, find_declaration, shipped
 from porism.systems.declared.parts import make_part
-from porism.systems.declared.pipeline import build_declared, check_overrides, needed_models, not_runnable
-from porism.systems.named_models import AppliedModel, missing_model, missing_models
+from porism.systems.declared.pipeline import build_declared, check_overrides, check_runnable
+from porism.systems.named_models import AppliedModel
 from porism.systems.topic_queries import HandQueries, topic_query
 
 DEFAULT = shipped()[0].name
@@ -187,10 +187,7 @@ def _check(text: str) -> None:
 
 def build_answer_system(declaration: Declaration, context: SystemContext) -> AnswerSystem:
     """Build a declared Task 3 system: its parts but the last as a system of Task 1, then the answerer."""
-    if not declaration.parts:
-        raise not_runnable(declaration)
-    if missing := missing_models(needed_models(declaration, context.overrides), context.models):
-        raise missing_model(missing, declaration.name)
+    check_runnable(declaration, context)
     *before, last = declaration.parts
     finder = None
     if before:

@@ -31,10 +31,7 @@ def build_system(name: str, context: SystemContext) -> Pipeline:
 
 def build_declared(declaration: Declaration, context: SystemContext) -> Pipeline:
     """Build a system from its declaration: the parts with their options, those of the context winning."""
-    if not declaration.parts:
-        raise not_runnable(declaration)
-    if missing := missing_models(needed_models(declaration, context.overrides), context.models):
-        raise missing_model(missing, declaration.name)
+    check_runnable(declaration, context)
     made = []
     for place, part in enumerate(declaration.parts):
         options = {**part.options, **context.overrides.get(part.use, {})}
@@ -48,17 +45,18 @@ def build_declared(declaration: Declaration, context: SystemContext) -> Pipeline
     return Pipeline(made, declaration.name)
 
 
-def not_runnable(declaration: Declaration) -> PorismError:
-    """Return the error for a declaration without parts."""
-    if declaration.models:
+def check_runnable(declaration: Declaration, context: SystemContext) -> None:
+    """Refuse a declaration without parts, or without a model that its parts need."""
+    if not declaration.parts and declaration.models:
         names = "; ".join(declaration.models)
-        return MissingModelError(
-            f"{declaration.name} needs a model that does not come with Porism: {names}",
-            fix="download the model into a directory; this version has no part that reads it yet",
-        )
-    return PorismError(
-        f"{declaration.name} has no parts", where=declaration.file, fix="declare parts = [{ use = ... }]"
-    )
+        fact = f"{declaration.name} needs a model that does not come with Porism: {names}"
+        fix = "download the model into a directory; this version has no part that reads it yet"
+        raise MissingModelError(fact, fix=fix)
+    if not declaration.parts:
+        fix = "declare parts = [{ use = ... }]"
+        raise PorismError(f"{declaration.name} has no parts", where=declaration.file, fix=fix)
+    if missing := missing_models(needed_models(declaration, context.overrides), context.models):
+        raise missing_model(missing, declaration.name)
 
 
 def needed_models(declaration: Declaration, overrides: Overrides | None = None) -> list[str]:

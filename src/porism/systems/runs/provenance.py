@@ -54,8 +54,8 @@ def run_metadata(
         },
         "research goal": {
             "task": GOALS.get(task, ""),
-            "venue": _venue(declaration),
-            "evaluation": {"measures": _measures(declaration)},
+            "venue": {"name": "ARQMath at CLEF", "year": declaration.year} if declaration else {},
+            "evaluation": {"measures": list(next(iter(declaration.published.values()), {})) if declaration else []},
         },
         "implementation": {
             "executable": {"cmd": f"porism run --system {options.system}"},
@@ -80,14 +80,6 @@ def _method(declaration: Declaration | None, options: RunOptions, models: Sequen
         "retrieval": parts,
         **({"models": [asdict(one) for one in models]} if models else {}),
     }
-
-
-def _venue(declaration: Declaration | None) -> Metadata:
-    return {"name": "ARQMath at CLEF", "year": declaration.year} if declaration else {}
-
-
-def _measures(declaration: Declaration | None) -> list[str]:
-    return list(next(iter(declaration.published.values()), {})) if declaration else []
 
 
 def _processor() -> Metadata:

@@ -92,13 +92,11 @@ def make_run(index: str | Path, topics: Sequence[Topic], task: int, out: Path, o
     if options.models and not (declaration and used_models(declaration, options.overrides, options.models)):
         raise PorismError(f"{name} uses no named model", where="--model", fix="name a system that does: porism systems")
     snapshot = open_store(index).snapshot()
-    titles_only = bool(topics) and all(_is_title_only(topic) for topic in topics)
+    titles_only = all(one.title and not one.question and not one.tags for one in topics) and bool(topics)
     wanted: Kind = options.kind or ("questions" if titles_only else "answers")
-    overrides = (
-        {**options.overrides, WEIGHTED: {**options.overrides.get(WEIGHTED, {}), "model": str(model)}}
-        if model
-        else options.overrides
-    )
+    overrides = dict(options.overrides)
+    if model:
+        overrides[WEIGHTED] = {**overrides.get(WEIGHTED, {}), "model": str(model)}
     queries = read_hand_queries(options.queries) if options.queries else None
     cache = Path(options.cache) if options.cache else State(index).systems
     context = SystemContext(Index(snapshot), task, cache, queries, options.progress, overrides, options.models, wanted)
@@ -121,7 +119,9 @@ def make_run(index: str | Path, topics: Sequence[Topic], task: int, out: Path, o
     if encoder and _takes_model(declaration):
         record = replace(record, options={**record.options, "encoder": encoder.as_dict()})
     _write_run(out, task, done, record, options)
-    _write_record(out, record)
+    with atomic_file(out.with_suffix(".json")) as stream:
+        json.dump(asdict(record), stream, indent=1, sort_keys=True)
+        stream.write("\n")
     journal.remove()
     return record
 
@@ -220,12 +220,6 @@ def _record(made: _Made, task: int, done: Sequence[FinishedTopic], options: RunO
     )
 
 
-def _write_record(out: Path, record: RunRecord) -> None:
-    with atomic_file(out.with_suffix(".json")) as stream:
-        json.dump(asdict(record), stream, indent=1, sort_keys=True)
-        stream.write("\n")
-
-
 def run_tag(name: str) -> str:
     """Return the run id of a system: the last part of its name, without blanks."""
     return name.rpartition(":")[2].replace(" ", "_")
@@ -242,7 +236,3 @@ def run_notes(system: Maker, declaration: Declaration | None, queries: HandQueri
     elif queries is not None:
         notes.insert(0, f"queries of {Path(queries.path).name}")
     return tuple(notes)
-
-
-def _is_title_only(topic: Topic) -> bool:
-    return bool(topic.title) and not topic.question and not topic.tags
