@@ -15,12 +15,12 @@ from attack.fuzz.reader import Reader, Wrong, active_content, to_text
 from attack.fuzz.readers.text_grammars import DOCUMENT, DUMP, HTML, HTML_TOKENS, NOTEBOOK
 from porism.corpus.build.fields import make_field
 from porism.corpus.build.parsing import SourceExpression, parse_all
-from porism.corpus.sources.documents import folder as folders
+from porism.corpus.sources import folder as folders
 from porism.corpus.sources.documents import limited
-from porism.corpus.sources.documents.folder import Folder
 from porism.corpus.sources.documents.images import image_kind
 from porism.corpus.sources.documents.section import Document
 from porism.corpus.sources.dump import FILES, read_rows
+from porism.corpus.sources.folder import Folder
 from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record, RowError
 from porism.corpus.update.changes import Changes, take_record
 from porism.search.display.page_math import page_math

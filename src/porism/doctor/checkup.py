@@ -8,7 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.corpus.sources.detect import KINDS, plugin_kind
+from porism.corpus.sources.detect import own_kinds, plugin_kind
 from porism.doctor.environment import (
     Check,
     Finding,
@@ -132,7 +132,7 @@ def plugin_checks(commands: Collection[str]) -> Iterator[tuple[str, Check]]:
     groups = {
         COMMANDS: Names(_loaded, lambda: commands),
         FEATURES: Names(lambda one: [feature.name for feature in plugin_features(one)], _own_features),
-        SOURCES: Names(lambda one: [plugin_kind(one)[0]], lambda: KINDS),
+        SOURCES: Names(lambda one: [plugin_kind(one)[0]], own_kinds),
         STORES: Names(_loaded, tuple),
         SYSTEMS: Names(lambda one: [run.name for run in plugin_declarations(one)], _own_systems),
     }

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from porism.corpus.build.pipeline import build
 from porism.corpus.content import Content
-from porism.corpus.sources.documents.folder import Folder, printable
 from porism.corpus.sources.documents.images import SUFFIXES
+from porism.corpus.sources.folder import Folder, printable
 from porism.corpus.sources.raw import RawPost, Source
 from porism.corpus.update.changes import read_json_lines
 from porism.corpus.update.delta import Delta

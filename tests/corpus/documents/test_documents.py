@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.sources.documents.folder import documents
 from porism.corpus.sources.documents.latex import read_latex
 from porism.corpus.sources.documents.markdown import read_markdown, read_notebook
 from porism.corpus.sources.documents.page import read_page
 from porism.corpus.sources.documents.section import Section
+from porism.corpus.sources.folder import documents
 from porism.files import read_regular
 
 from ..small import built, examples, tally

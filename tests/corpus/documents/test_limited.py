@@ -9,10 +9,10 @@ import pytest
 
 from porism import limited_process
 from porism.corpus.sources.documents import limited
-from porism.corpus.sources.documents.folder import Folder
 from porism.corpus.sources.documents.images import image_kind
 from porism.corpus.sources.documents.limited import read_document
 from porism.corpus.sources.documents.markdown import read_markdown
+from porism.corpus.sources.folder import Folder
 from porism.corpus.sources.raw import Dropped, RawPost
 
 from ..small import built, examples, tally

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.sources.documents.folder import Folder
 from porism.corpus.sources.documents.page import read_rst
 from porism.corpus.sources.documents.plain import read_org, read_text
+from porism.corpus.sources.folder import Folder
 from porism.corpus.sources.raw import Dropped, RawPost
 
 from ..small import built, examples, tally

@@ -23,6 +23,7 @@ from porism.corpus.sources.raw import (
     RawTitle,
     Record,
     RowError,
+    SourceKind,
     checked_number,
     keep,
     whole_number,
@@ -33,7 +34,7 @@ from porism.files import open_bytes
 from porism.text.delimiters import MATH_CLASS
 
 VERSIONED = re.compile(r"(\w+)\.V\d[\w.]*\.xml", re.IGNORECASE)
-KINDS = ("title", "question", "answer", "comment")
+FIELDS = ("title", "question", "answer", "comment")
 
 # The columns of the three versions; the header tells the version, never the name of the folder.
 V1 = ("id", "post_id", "thread_id", "type", "formula")
@@ -104,13 +105,13 @@ def _formulas(path: Path) -> Iterator[Record]:
 
 
 def _formula(row: Row) -> Record:
-    if row["type"] not in KINDS or not row["formula"].strip():
-        raise RowError("empty" if row["type"] in KINDS else "of no known type")
+    if row["type"] not in FIELDS or not row["formula"].strip():
+        raise RowError("empty" if row["type"] in FIELDS else "of no known type")
     return RawFormula(
         id=row.number("id"),
         post_id=row.number("post_id"),
         thread_id=row.number("thread_id"),
-        kind=row.choice("type", KINDS),
+        kind=row.choice("type", FIELDS),
         latex=row["formula"],
         visual_id=row.optional_number("visual_id"),
         comment_id=row.optional_number("comment_id"),
@@ -287,3 +288,17 @@ def _parsed(text: str) -> dict[str, Any]:
         return _object(json.loads(text))
     except ValueError:
         raise RowError("not a line of JSON") from None
+
+
+def _is_slice(path: Path) -> bool:
+    return (path / "posts.jsonl").is_file() and (path / "formulas.tsv").is_file()
+
+
+def _is_arqmath(path: Path) -> bool:
+    return path.is_dir() and ("Posts" in ArqMath(path).xml_files() or bool(ArqMath(path).table_files("latex")))
+
+
+KINDS = {
+    "slice": SourceKind("a cut of the lab's collection", _is_slice, Slice),
+    "arqmath": SourceKind("the lab's own files", _is_arqmath, ArqMath),
+}

@@ -25,6 +25,7 @@ from porism.corpus.sources.raw import (
     RawVote,
     Record,
     RowError,
+    SourceKind,
     keep,
     whole_number,
 )
@@ -351,3 +352,23 @@ class _Output:
 
     def close(self) -> None:
         """Keep the file open: it is read next."""
+
+
+SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"  # how such a file begins
+
+
+def _is_dump(path: Path) -> bool:
+    return path.is_dir() and "Posts" in Dump(path).files()
+
+
+def _is_7z(path: Path) -> bool:
+    if not path.is_file():
+        return False
+    with open(path, "rb") as stream:
+        return stream.read(len(SEVEN_ZIP)) == SEVEN_ZIP
+
+
+KINDS = {
+    "dump": SourceKind("a Stack Exchange dump", _is_dump, Dump),
+    "7z": SourceKind("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
+}

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, Protocol
+from typing import IO, Literal, NamedTuple, Protocol
 
 from porism.corpus.post import FormulaKind, LinkKind, PostKind
 
@@ -265,3 +265,14 @@ class Source(Protocol):
 
     def parts(self) -> Sequence[Part]:
         """Return the files to read, in order."""
+
+
+class SourceKind(NamedTuple):
+    """A kind of source: its description, its test of a path, and its reader.
+
+    A module of this package names its kinds in `KINDS`; a plug-in names one, and the name of its entry point is the
+    `kind` of the sources that it opens."""
+
+    description: str
+    detect: Callable[[Path], bool]
+    open: Callable[[Path], Source]

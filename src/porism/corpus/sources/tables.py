@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any
 
-from porism.corpus.sources.raw import Dropped, Part, RawFormula, Record, RowError, keep, whole_number
+from porism.corpus.sources.raw import Dropped, Part, RawFormula, Record, RowError, SourceKind, keep, whole_number
 from porism.errors import PorismError
 from porism.files import open_bytes, open_text
 from porism.limits import limit
@@ -204,3 +204,13 @@ class FormulaList:
             mathml=mathml,
             content=row.get("content") or None,
         )
+
+
+def _is_formula_list(path: Path) -> bool:
+    if not path.is_file() or not {".tsv", ".txt"} & set(path.suffixes):
+        return False
+    columns = FormulaList(path).columns
+    return "latex" in columns and ("id" in columns or "visual_id" in columns)
+
+
+KINDS = {"formulas": SourceKind("a table of formulas", _is_formula_list, FormulaList)}

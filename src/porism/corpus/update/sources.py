@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from porism.corpus.build.fields import make_field_of_any_text
-from porism.corpus.sources.documents.folder import Folder
+from porism.corpus.sources.folder import Folder
 from porism.corpus.sources.raw import (
     TITLE_FORM,
     Dropped,

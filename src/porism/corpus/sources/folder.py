@@ -12,7 +12,7 @@ from porism.corpus.post import LEVEL
 from porism.corpus.sources.documents.images import SUFFIXES, ImageReader
 from porism.corpus.sources.documents.limited import READERS, read_document
 from porism.corpus.sources.documents.section import Document
-from porism.corpus.sources.raw import Dropped, Part, RawPost, Record
+from porism.corpus.sources.raw import Dropped, Part, RawPost, Record, SourceKind
 from porism.files import read_regular
 from porism.formula.latex.macros import UNEXPANDED
 from porism.limits import limit
@@ -178,3 +178,10 @@ class Folder:
             yield Dropped("documents", "without text", str(file))
         if document.unexpanded:
             yield Dropped("formulas with macros", UNEXPANDED, f"{file}: {document.unexpanded} formulas")
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and next(documents(path), None) is not None
+
+
+KINDS = {"folder": SourceKind("a folder of documents", _is_folder, Folder)}
