@@ -40,6 +40,7 @@ path.data: {data}
 path.logs: {logs}
 path.repo: {snapshots}
 cluster.routing.allocation.disk.threshold_enabled: false
+cluster.routing.allocation.node_concurrent_recoveries: 8
 """
 OPTIONS = """-Xms{heap}
 -Xmx{heap}
@@ -197,7 +198,9 @@ class Nodes:
             if dead and count == len(self.nodes):
                 raise Unavailable(f"node {dead[0].name} ended: {_tail(dead[0].folder / 'output')}")
             if time.monotonic() - began > seconds:
-                raise Unavailable(f"no {status} cluster of {count} nodes within {seconds:.0f} seconds: {self.folder}")
+                raise Unavailable(
+                    f"no {status} cluster of {count or len(self.nodes)} nodes within {seconds:.0f} seconds: {self.folder}"
+                )
             time.sleep(0.3)
 
     def stop(self) -> None:

@@ -1,25 +1,33 @@
 """Long trials of a collection in a cluster: killed and stopped nodes under load, killed loads, alias swaps, rollback,
 snapshots.
 
-python -m attack.cluster.trials INDEX [--kills 10] [--managers 5] [--stops 5] [--swaps 20] [--only NAME]      prints a table; exit code 1 if anything was lost
+    python -m attack.cluster.trials INDEX [--kills 10] [--managers 5] [--stops 5] [--swaps 20]
+
+It prints a table; its exit code is 1 if anything was lost.
 """
 
 from __future__ import annotations
 
 import argparse
 import http.client
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from attack.cluster.load import Readers, Writer, answer, percentile
 from attack.cluster.nodes import Nodes
+from porism.corpus.update.changes import Changes
 from porism.search.engine import Engine
+from porism.store.embedded.manifest import SEARCH, read_manifest
+from porism.store.embedded.store import EmbeddedStore
 from porism.store.maintenance import copy_store, rollback, snapshot_repository, verify_copy
 from porism.store.opensearch import open_cluster
+from porism.store.opensearch.store import ClusterStore
 
 QUERIES = (
     "proof that $\\sqrt{2}$ is irrational",
@@ -34,6 +42,8 @@ QUERIES = (
     "modular inverse",
 )
 NAME = "trial"
+TITLES = 50  # of questions of the index, which are queries, too
+REPLACED = 200  # questions of the collection that the writer replaces in turn
 OUTAGE = 60.0
 
 
@@ -50,34 +60,68 @@ class Trials:
         self.lost |= failed
         print(f"| {what} | {result} |", flush=True)
 
-    def copy(self) -> None:
+    def copy(self, times: int) -> None:
         """Copy the index and compare everything."""
         began = time.monotonic()
-        copy_store(self.index, self.address)
+        copy_store(self.index, self.address, shards=len(self.nodes.nodes))
         seconds = time.monotonic() - began
         found = verify_copy(self.address, self.index)
+        wrong = self._wrong(self.address)
         self.nodes.wait()
-        self.row("copy, then compared with its source", f"{seconds:.0f} s, differences: {len(found)}", bool(found))
+        result = f"{seconds:.0f} s, differences: {len(found)}, answers that differ: {wrong} of {len(self.expected)}"
+        self.row("copy, then compared with its source", result, bool(found) or wrong > 0)
 
     def _under_load(self, what: str, times: int, harm: Callable[[], float]) -> None:
-        engine = Engine.open(self.address)
-        store = open_cluster(self.address)
+        """Let eight readers search a generation that does not change, half of them without a cache, while a writer
+        commits changes of the same collection; then compare the newest generation with an embedded index that has the
+        same changes."""
+        address = self.nodes.address(f"{NAME}-{what.split()[0]}")
+        copy_store(self.index, address, shards=len(self.nodes.nodes))
+        self.nodes.wait()
+        warm, cold = ClusterStore.open(address), ClusterStore.open(address)
+        engines = [Engine(store.snapshot(), store=store) for store in (warm, cold)]
+
+        def engine(reader: int) -> Engine:
+            if reader % 2:
+                cold.forget()
+            return engines[reader % 2]
+
+        own = list(engines[0].content.question_ids())[:: max(1, engines[0].snapshot.info.counts["thread"] // REPLACED)]
         green: list[float] = []
-        with Readers(lambda: engine, self.expected) as readers, Writer(store.place.cluster, "trial-changes") as writer:
+        with Readers(engine, self.expected) as readers, Writer(ClusterStore.open(address), own) as writer:
             time.sleep(3)
             for _ in range(times):
                 green.append(harm())
             time.sleep(3)
-        lost = writer.lost()
-        for line in [*readers.failures[:3], *readers.wrong[:3], *writer.failures[:3]]:
+        lost, wrong = writer.lost(), self._wrong_after(writer.changes, address)
+        for line in [*readers.failures[:3], *readers.wrong[:3], *writer.failures[:3], *lost[:3]]:
             print(line, file=sys.stderr)
         result = (
-            f"{times} times: {len(readers.seconds):,} searches, {len(readers.failures)} failed, {len(readers.wrong)} differed, "
+            f"{times} times: {len(readers.seconds):,} searches, {len(readers.failures)} failed, "
+            f"{len(readers.wrong)} differed, "
             f"median {percentile(readers.seconds, 0.5):.2f} s, worst {max(readers.seconds, default=0):.1f} s; "
-            f"{len(writer.written):,} changes acknowledged, {len(writer.failures)} refused, {len(lost)} lost; "
+            f"{len(writer.seconds):,} commits acknowledged (median {percentile(writer.seconds, 0.5):.1f} s, worst "
+            f"{max(writer.seconds, default=0):.1f} s), {len(writer.failures)} refused, {len(lost)} changes lost, "
+            f"{wrong} of {len(self.expected)} answers differ afterwards from those of an embedded index with the same "
+            "changes; "
             f"green again after {percentile(green, 0.5):.0f} s (median)"
         )
-        self.row(what, result, bool(readers.failures or readers.wrong or lost))
+        self.row(what, result, bool(readers.failures or readers.wrong or writer.failures or lost or wrong))
+        warm.place.remove(warm.place.current() or 0)
+
+    def _wrong_after(self, changes: Changes, address: str) -> int:
+        """Return how many answers are not those of an embedded index with the same changes."""
+        with TemporaryDirectory(prefix="porism-trials-") as work:
+            collection = self.index / str(read_manifest(self.index, SEARCH).options["collection"])
+            shutil.copytree(collection.resolve(), Path(work) / collection.name)
+            shutil.copytree(self.index, Path(work) / "index")
+            store = EmbeddedStore(Path(work) / "index")
+            with store.writer() as writer:
+                writer.put(changes.posts.values())
+                writer.delete(changes.deleted_posts)
+                writer.commit()
+            engines = Engine(store.snapshot(), store=store), Engine.open(address)
+            return sum(answer(engines[0], query) != answer(engines[1], query) for query in self.expected)
 
     def kills(self, times: int) -> None:
         """Kill a node that is not the manager, each time as soon as the cluster is green."""
@@ -88,11 +132,11 @@ class Trials:
             others = [number for number in range(len(self.nodes.nodes)) if number != manager]
             return self._kill(others[next(turn) % len(others)])
 
-        self._under_load("a data node killed with -9", times, harm)
+        self._under_load("data node killed with -9", times, harm)
 
     def managers(self, times: int) -> None:
         """Kill the elected manager."""
-        self._under_load("the elected manager killed with -9", times, lambda: self._kill(self.nodes.manager()))
+        self._under_load("manager (elected) killed with -9", times, lambda: self._kill(self.nodes.manager()))
 
     def _kill(self, number: int) -> float:
         self.nodes.kill(number)
@@ -126,7 +170,10 @@ class Trials:
                 wait_for(lambda: status(port, "/ready")[0] == 200, 120)
                 wait_for(lambda: status(port, f"/search?q=recovered+{time.monotonic_ns()}")[0] == 200, 120)
                 recovered.append(time.monotonic() - began)
-            result = f"{times} times: other answers than 503 with Retry-After: {len(wrong)}; after green the server answers within {max(recovered, default=0):.1f} s"
+            result = (
+                f"{times} times: other answers than 503 with Retry-After: {len(wrong)}; after green the server answers "
+                f"within {max(recovered, default=0):.1f} s"
+            )
             print(*wrong[:3], file=sys.stderr)
             self.row("all nodes killed for a minute, seen from the page", result, bool(wrong))
         finally:
@@ -141,7 +188,8 @@ class Trials:
         killed = []
         for stage in ("threads", "formulas")[:times]:
             process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-            wait_for(lambda stage=stage, one=process: one.poll() is not None or stage in marks(place), 300)
+            while process.poll() is None and stage not in marks(place):
+                time.sleep(0.2)
             process.send_signal(signal.SIGKILL)
             process.wait()
             killed.append(sorted(marks(place)))
@@ -162,7 +210,7 @@ class Trials:
         builds = place.builds()[-2:]
         current = [Engine.open(self.address)]
         seconds = []
-        with Readers(lambda: current[0], self.expected) as readers:
+        with Readers(lambda reader: current[0], self.expected) as readers:
             for number in range(times):
                 began = time.monotonic()
                 place.show(builds[number % 2])
@@ -173,7 +221,8 @@ class Trials:
             print(line, file=sys.stderr)
         self.row(
             f"{times} alias swaps under eight readers",
-            f"{len(readers.seconds):,} searches, {len(readers.failures)} failed, {len(readers.wrong)} differed; worst swap {max(seconds):.1f} s",
+            f"{len(readers.seconds):,} searches, {len(readers.failures)} failed, {len(readers.wrong)} differed; "
+            f"worst swap {max(seconds):.1f} s",
             bool(readers.failures or readers.wrong),
         )
         place.show(builds[1])
@@ -200,7 +249,10 @@ class Trials:
         snapshot_repository(other, "trials").restore(taken.name)
         restored = time.monotonic() - began
         found = verify_copy(other, self.index)
-        result = f"{seconds[0]:.1f} s, again without changes {seconds[1]:.1f} s, restored under another name {restored:.1f} s; differences: {len(found)}"
+        result = (
+            f"{seconds[0]:.1f} s, again without changes {seconds[1]:.1f} s, restored under another name {restored:.1f} s; "
+            f"differences: {len(found)}"
+        )
         self.row("snapshot and restore", result, bool(found))
 
     def _wrong(self, address: str) -> int:
@@ -244,19 +296,20 @@ def main() -> int:
     """Run the trials."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("index", type=Path, metavar="INDEX", help="an index in a folder")
-    counts = {"kills": 10, "managers": 5, "stops": 5, "loads": 2, "swaps": 20, "snapshots": 1}
+    counts = {"copy": 1, "kills": 10, "managers": 5, "stops": 5, "loads": 2, "swaps": 20, "snapshots": 1}
     for name, count in counts.items():
         parser.add_argument(f"--{name}", type=int, default=count, metavar="N", help="how often (default: %(default)s)")
     parser.add_argument("--heap", default="1g", help="of each node (default: %(default)s)")
     parser.add_argument("--port", type=int, default=9320, help="the first port (default: %(default)s)")
     options = parser.parse_args()
     embedded = Engine.open(options.index)
-    expected = {query: answer(embedded, query) for query in QUERIES}
+    posts = list(embedded.content.posts("question"))
+    titles = [post.title.plain() for post in posts[:: max(1, len(posts) // TITLES)]]
+    expected = {query: answer(embedded, query) for query in (*QUERIES, *titles)}
     with Nodes(heap=options.heap, port=options.port) as nodes:
         trials = Trials(nodes, options.index, expected)
         print("| trial | result |\n|---|---|")
-        trials.copy()
-        for name in ("kills", "snapshots", "swaps", "managers", "loads", "stops"):
+        for name in ("copy", "kills", "snapshots", "swaps", "managers", "loads", "stops"):
             times = getattr(options, name)
             if times:
                 try:

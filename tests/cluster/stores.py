@@ -11,7 +11,7 @@ from porism.corpus.store.collection import Collection
 from porism.store.embedded.build import build_index
 from porism.store.memory.building import RecordsSource
 from porism.store.opensearch.load import copy_store
-from porism.store.opensearch.places import Place
+from porism.store.opensearch.places import ClusterPlace
 from porism.store.opensearch.store import ClusterStore
 from store.stores import FIRST
 
@@ -57,7 +57,7 @@ class Collections:
             remove(ClusterStore.open(address).place)
 
 
-def remove(place: Place) -> None:
+def remove(place: ClusterPlace) -> None:
     """Remove a collection."""
     for number in place.builds():
         place.remove(number)

@@ -23,9 +23,9 @@ from porism.search.engine import Engine
 from porism.store.conformance import CHECKS, Subject
 from porism.store.conformance.subject import QUESTIONS, RECORDS, put
 from porism.store.embedded.store import EmbeddedStore
+from porism.store.opensearch.folders import copy_to_folder
 from porism.store.opensearch.load import copy_store
 from porism.store.opensearch.store import ClusterStore
-from porism.store.opensearch.unload import copy_to_folder
 from porism.store.opensearch.verify import differences
 from porism.store.records import Term, TermQuery
 from porism.store.weighting import BM25
@@ -127,7 +127,7 @@ def test_completions_and_explanations_are_those_of_the_embedded_store(engines: t
 
 def test_a_copy_is_its_source_and_comes_back(copied: ClusterStore, demo: Path, tmp_path: Path) -> None:
     assert differences(copied.address, demo / "index") == []
-    copy_to_folder(copied.address, tmp_path / "back")
+    copy_to_folder(copied.snapshot(), tmp_path / "back")
     assert differences(copied.address, tmp_path / "back") == []
 
 

@@ -69,11 +69,11 @@ def _is_loopback(host: str) -> bool:
 
 
 @contextmanager
-def connect(address: str) -> Iterator[Cluster]:
+def connect(address: str) -> Iterator[DaskCluster]:
     """Connect to a scheduler whose workers have the same versions as this process."""
     client = _client(check_address(address))
     try:
-        cluster = Cluster(client, address)
+        cluster = DaskCluster(client, address)
         cluster.check()
         yield cluster
     finally:
@@ -117,7 +117,7 @@ def _reason(error: BaseException) -> str:
     return " ".join(str(error).split()) or type(error).__name__
 
 
-class Cluster:
+class DaskCluster:
     """The workers of a Dask cluster."""
 
     sees_files = False
@@ -201,7 +201,7 @@ class Cluster:
 class ClusterTask(Generic[Result]):
     """A task that the cluster does."""
 
-    def __init__(self, cluster: Cluster, future: Future[bytes]) -> None:
+    def __init__(self, cluster: DaskCluster, future: Future[bytes]) -> None:
         self._cluster = cluster
         self._future = future
 

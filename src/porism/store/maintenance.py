@@ -17,7 +17,7 @@ from porism.store.protocols import WITH_ALL, IndexOptions
 if TYPE_CHECKING:
     from porism.store.embedded.encoding import AddedVectors
     from porism.store.opensearch.earlier import Repository
-    from porism.store.opensearch.places import Place
+    from porism.store.opensearch.places import ClusterPlace
     from porism.store.protocols import Encoder, StoreStatus
 
 
@@ -68,9 +68,9 @@ def copy_store(source: str | Path, target: str | Path, progress: Progress | None
 
         load.copy_store(source, str(target), progress, shards)
     elif is_folder(target) and not is_folder(source):
-        from porism.store.opensearch import unload
+        from porism.store.opensearch import folders, open_cluster
 
-        unload.copy_to_folder(str(source), Path(target), progress)
+        folders.copy_to_folder(open_cluster(str(source)).snapshot(), Path(target), progress)
     else:
         fix = "name a folder and the address of a cluster, in either order"
         raise PorismError("a copy is made between a folder and a cluster", where=f"{source} {target}", fix=fix)
@@ -98,7 +98,7 @@ def snapshot_repository(address: str, name: str) -> Repository:
     return Repository(_cluster_place(address), name)
 
 
-def _cluster_place(address: str) -> Place:
+def _cluster_place(address: str) -> ClusterPlace:
     """Return where a collection is in a cluster."""
     if not address.startswith("opensearch"):
         fix = "name the address of a cluster: opensearch://host:9200/name"

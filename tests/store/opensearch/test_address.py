@@ -9,8 +9,7 @@ import pytest
 
 from porism.errors import PorismError
 from porism.store import open_store
-from porism.store.opensearch.access import Credentials, check_transport, tls_context
-from porism.store.opensearch.address import ClusterAddress, Host
+from porism.store.opensearch.address import ClusterAddress, Credentials, Host, check_transport, tls_context
 
 USER, PASSWORD, FILE = (f"PORISM_OPENSEARCH_{name}" for name in ("USER", "PASSWORD", "PASSWORD_FILE"))
 

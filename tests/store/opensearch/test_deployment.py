@@ -12,10 +12,9 @@ import pytest
 import yaml
 
 from porism.cli import make_parser
-from porism.store.opensearch.access import WITHOUT_TLS
-from porism.store.opensearch.address import ClusterAddress
+from porism.store.opensearch.address import WITHOUT_TLS, ClusterAddress
 from porism.store.opensearch.connection import OLDEST
-from porism.store.opensearch.files import FOLDER
+from porism.store.opensearch.generation import FOLDER
 
 ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy" / "cluster"

@@ -28,27 +28,44 @@ from porism.store.embedded.storage.records import encode_records
 from porism.store.embedded.terms.dictionary import Dictionary
 from porism.store.embedded.terms.postings import PostingLists
 from porism.store.embedded.vectors import VECTOR_FAMILIES
-from porism.store.opensearch.blocks import EXPRESSIONS, FORMULAS, USERS, VISUALS, Block, Row, Table
-from porism.store.opensearch.counting import (
+from porism.store.opensearch.documents import (
+    ThreadRecords,
+    binary,
+    image_line,
+    lines_of_columns,
+    lines_of_threads,
+    render_terms,
+    single_line,
+)
+from porism.store.opensearch.generation import CommitRecord
+from porism.store.opensearch.load import HIGHEST
+from porism.store.opensearch.manifest import StoreManifest
+from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_formulas, pack_group, pack_threads
+from porism.store.opensearch.rows import (
+    EXPRESSIONS,
+    FORMULAS,
+    USERS,
+    VISUALS,
+    Block,
+    Row,
+    Table,
+    lines_of_posts,
+    place_posts,
+    read_posts,
+)
+from porism.store.opensearch.schema import COMMON, FEW_THREADS, MOST_COMMON, TAGS, Kind, image_key
+from porism.store.opensearch.snapshot import ClusterSnapshot
+from porism.store.opensearch.tables import FOLDERS, NOTHING, Counted, SymbolChange, Tables, TermChange
+from porism.store.opensearch.term_rows import (
     OldFormulas,
     answer_count,
+    read_rows,
     recoded,
     row_block,
     thread_codes,
     thread_counts,
     with_lengths,
 )
-from porism.store.opensearch.documents import ThreadRecords, image_line, lines_of_threads, place_posts, single_line
-from porism.store.opensearch.generation import Commit
-from porism.store.opensearch.inverting import read_rows
-from porism.store.opensearch.load import HIGHEST
-from porism.store.opensearch.manifest import StoreManifest
-from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_formulas, pack_group, pack_threads
-from porism.store.opensearch.posts import lines_of_posts, read_posts
-from porism.store.opensearch.rendering import binary, lines_of_columns, render_terms
-from porism.store.opensearch.schema import COMMON, FEW_THREADS, MOST_COMMON, TAGS, Kind, image_key
-from porism.store.opensearch.snapshot import ClusterSnapshot
-from porism.store.opensearch.tables import FOLDERS, NOTHING, Counted, SymbolChange, Tables, TermChange
 from porism.store.records import UNKNOWN, Threads
 
 Ints = npt.NDArray[np.int64]
@@ -76,11 +93,11 @@ class Prepared(NamedTuple):
     """A change that is ready to be sent: documents by index, what readers need to follow, and the manifest after it."""
 
     lines: Mapping[Kind, list[bytes]]
-    commit: Commit
+    commit: CommitRecord
     manifest: StoreManifest
 
 
-class Segment(NamedTuple):
+class NewSegment(NamedTuple):
     """New threads and formulas, indexed by themselves."""
 
     folder: Path
@@ -90,7 +107,7 @@ class Segment(NamedTuple):
     @classmethod
     def write(
         cls, folder: Path, changed: Collection, delta: Delta, manifest: StoreManifest, first: FirstSegment
-    ) -> Segment:
+    ) -> NewSegment:
         """Index the threads and formulas of a change."""
         part = FormulaPart(np.array(delta.new_visuals, np.int64), delta.first_expression)
         write_later_segment(folder, changed, delta.threads, part, manifest.links, first)  # type: ignore[arg-type]
@@ -112,7 +129,9 @@ class Segment(NamedTuple):
 class Change:
     """Prepares the documents of a change."""
 
-    def __init__(self, snapshot: ClusterSnapshot, changed: Collection, delta: Delta, segment: Segment | None) -> None:
+    def __init__(
+        self, snapshot: ClusterSnapshot, changed: Collection, delta: Delta, segment: NewSegment | None
+    ) -> None:
         self._snapshot = snapshot
         self._content = snapshot.content
         self._before = snapshot.generation
@@ -141,7 +160,7 @@ class Change:
         self._gone["formulas"] += self._delta.gone_visuals
         new = self._put_segment(tables)
         self._put_tables(old.post_ids.tolist())
-        commit = Commit(self._generation, self._gone, self._put, terms, symbols)
+        commit = CommitRecord(self._generation, self._gone, self._put, terms, symbols)
         return Prepared(self._lines, commit, self._manifest(old, new, old_formulas, tables))
 
     # Terms.
@@ -250,7 +269,8 @@ class Change:
         lists = extra.encoded.lists["parts"]
         codes = self._before.tables.terms["formulas"]["parts"].find(extra.hashes["parts"])
         new = self._codes["formulas", "parts"]
-        own = self._segment.dictionary("formulas", "parts").find_hashes(extra.hashes["parts"])  # type: ignore[union-attr]
+        assert self._segment is not None, "there are threads"
+        own = self._segment.dictionary("formulas", "parts").find_hashes(extra.hashes["parts"])
         codes = np.where(own != UNKNOWN, new[own] if len(new) else UNKNOWN, codes)
         ends = np.cumsum(lists.sizes).tolist()
         parts = {

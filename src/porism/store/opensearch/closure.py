@@ -21,9 +21,9 @@ from porism.corpus.store.schema import DATABASE, INDEXES, TABLES
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.delta import FIRST_LIVE, LINKING, THREAD_OF_POST, VISUAL
 from porism.corpus.update.threads import BY_ID, BY_KEY
-from porism.store.opensearch.blocks import EXPRESSIONS, USERS, VISUALS, Row
 from porism.store.opensearch.content import ClusterContent
 from porism.store.opensearch.manifest import StoreManifest
+from porism.store.opensearch.rows import EXPRESSIONS, FORMULAS, OUTSIDE, USERS, VISUALS, Row
 
 NO_KEY = 1 - (1 << 63)  # of an expression that means the highest id
 
@@ -130,9 +130,11 @@ class ClosureParts(Parts):
 
     def _need_expression(self, number: int) -> None:
         """Read an expression, with those of all threads that are here."""
-        if ("expression", number) in self._read:
-            return
-        wanted = {one for one in {*self._expressions, number} if ("expression", one) not in self._read}
+        if ("expression", number) not in self._read:
+            self._need_expressions({*self._expressions, number})
+
+    def _need_expressions(self, numbers: Iterable[int]) -> None:
+        wanted = {one for one in numbers if ("expression", one) not in self._read}
         self._insert("expressions", self._content.table_rows(EXPRESSIONS, wanted).values())
         self._read |= {("expression", one) for one in wanted}
 
@@ -141,15 +143,20 @@ class ClosureParts(Parts):
         self._insert("expressions", rows)
 
     def _need_uses(self, visual: int, most: int) -> None:
-        """Read the first formulas with a visual id."""
+        """Read the first formulas with a visual id, also those of no post."""
         for fields in self._content.first_uses(visual, most):
-            rows = (row[:9] for row in cbor2.loads(fields["formulas"][0]) if row[6] == visual)
+            rows = (row[:9] for row in cbor2.loads(fields["formulas"]) if row[6] == visual)
             self._insert("formulas", rows)
+        without = self._content.blocks_with(FORMULAS, "key", [visual])
+        self._insert("formulas", (row[:OUTSIDE] for row in without if row[6] == visual))
 
-    def titles(self, questions: Sequence[int]) -> None:
-        """Read the titles of questions of other threads, which a thread that links to them contains."""
-        titles = self._content.titles_by_id([number for number in questions if number not in self._posts])
+    def titles(self, more: Iterable[int]) -> None:
+        """Read the titles of questions of other threads, with their formulas: those to which the threads that are here
+        link, and more."""
+        linked = {row[0] for row in self._database.execute("SELECT DISTINCT other_id FROM links")}
+        titles = self._content.titles_by_id(sorted({*linked, *more} - self._posts))
         self._insert("titles", ([number, text.stored] for number, text in titles.items()))
+        self._need_expressions(formula.expression_id for text in titles.values() for formula in text.formulas)
 
 
 def open_closure(folder: Path, content: ClusterContent, manifest: StoreManifest) -> Collection:

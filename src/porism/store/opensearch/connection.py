@@ -21,8 +21,7 @@ from opensearchpy.serializer import JSONSerializer
 
 from porism import deadline
 from porism.errors import PorismError
-from porism.store.opensearch.access import Credentials, check_transport
-from porism.store.opensearch.address import ClusterAddress
+from porism.store.opensearch.address import ClusterAddress, Credentials, check_transport
 from porism.store.opensearch.problems import PASSING, NoAnswer, cause, explain
 from porism.store.opensearch.transport import CBOR, LINES, open_transport
 
@@ -47,6 +46,7 @@ READING = Patience(30.0, 3.0)
 CHANGING = Patience(60.0, 60.0)
 LOADING = Patience(900.0, 120.0, rounds=math.inf, longest_pause=5.0)
 FIRST_PAUSE = 0.05
+ALL_PARTS = ("_index", "_id", "_seq_no", "_primary_term")
 
 
 class Request(NamedTuple):
@@ -87,6 +87,12 @@ class Cluster:
         patience = READING if method in ("GET", "HEAD") else CHANGING
         return self._repeat(lambda: Request(method, path, body, params), _whatever, patience, seconds)
 
+    def refresh(self, indexes: Sequence[str]) -> None:
+        """Make what was written visible to searches, on every copy of every shard; a copy that misses it is asked
+        again."""
+        path = f"/{','.join(indexes)}/_refresh"
+        self._repeat(lambda: Request("POST", path), _whole_search, CHANGING, None)
+
     def search(self, index: str, body: Mapping[str, Any], seconds: float | None = None, only: str = "hits") -> Any:
         """Search, and return an answer of all shards; `only` names the parts of it that are needed, separated by
         commas."""
@@ -112,13 +118,16 @@ class Cluster:
         return self._batch(len(lines), request, lambda answer: answer["responses"], _search_problem, READING, seconds)
 
     def mget(
-        self, index: str, ids: Sequence[str], stored: Sequence[str] = (), seconds: float | None = None
+        self,
+        index: str,
+        ids: Sequence[str],
+        stored: Sequence[str] = (),
+        seconds: float | None = None,
+        parts: Sequence[str] = ALL_PARTS,
     ) -> list[Any]:
-        """Return documents by their ids, with these stored fields or else their source. A missing one has no
-        `found`."""
-        params = {
-            "filter_path": "docs._index,docs._id,docs._seq_no,docs._primary_term,docs.found,docs.error,docs.fields,docs._source"
-        }
+        """Return documents by their ids, with these stored fields or else their source; `parts` names what else of them
+        is needed. A missing one has no `found`."""
+        params = {"filter_path": ",".join(f"docs.{part}" for part in ("found", "error", "fields", "_source", *parts))}
         if stored:
             params["stored_fields"] = ",".join(stored)
 

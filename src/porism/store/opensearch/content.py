@@ -25,8 +25,6 @@ from porism.corpus.content import (
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
 from porism.corpus.store.schema import FORMULA_KINDS, to_comment, to_expression
 from porism.errors import PorismError
-from porism.store.opensearch.blocks import EXPRESSIONS, FORMULAS, TITLES, USERS, VISUALS, Row, read_block
-from porism.store.opensearch.posts import PostRows
 from porism.store.opensearch.reading import (
     BLOCKS,
     FIRST_USES,
@@ -37,6 +35,18 @@ from porism.store.opensearch.reading import (
     ReadPost,
     read_post,
     rows_of_post,
+    stored_fields,
+)
+from porism.store.opensearch.rows import (
+    EXPRESSIONS,
+    FORMULAS,
+    OUTSIDE,
+    TITLES,
+    USERS,
+    VISUALS,
+    PostRows,
+    Row,
+    read_block,
 )
 from porism.store.opensearch.schema import TAGS, image_key
 from porism.text.segment import Text
@@ -139,7 +149,7 @@ class ClusterContent(ContentReader):
         """Return the titles of questions, also of those outside the collection that a link names."""
         outside = {number: Text(row[1]) for number, row in self.table_rows(TITLES, ids).items()}
         found = self._documents.read(self._generation, "posts", list(dict.fromkeys(ids)), ("thread", "title"))
-        own = {number: Text(one["title"][0]) for number, one in found.items() if one["thread"][0] == number}
+        own = {number: Text(one["title"]) for number, one in found.items() if one["thread"] == number}
         return {**outside, **own}
 
     def users_by_id(self, ids: Sequence[int]) -> dict[int, User]:
@@ -156,7 +166,7 @@ class ClusterContent(ContentReader):
         """Yield formulas of rows of their table, which lacks the LaTeX."""
         own = list(rows)
         expressions = self.table_rows(EXPRESSIONS, [row[5] for row in own])
-        return (_formula([*row, expressions[row[5]][1]]) for row in own)
+        return (_formula([*row[:OUTSIDE], expressions[row[5]][1]]) for row in own)
 
     def formulas_by_post(self, ids: Sequence[int]) -> dict[int, list[Formula]]:
         """Return the formulas of each post: title, body and comments."""
@@ -169,9 +179,9 @@ class ClusterContent(ContentReader):
         found: list[Formula] = []
         for some in batched(sorted(wanted), IDS):
             for fields, _ in self.scan("posts", [{"terms": {"visual": some}}], "id", ("formulas",)):
-                found += (_formula(row) for row in cbor2.loads(fields["formulas"][0]) if row[6] in wanted)
+                found += (_formula(row) for row in cbor2.loads(fields["formulas"]) if row[6] in wanted)
             without = self.blocks_with(FORMULAS, "key", some)
-            found += self._with_latex(row for row in without if row[6] in wanted and not row[1])
+            found += self._with_latex(row for row in without if row[6] in wanted and row[OUTSIDE])
         kept = [one for one in found if not returnable or self._is_returnable(one)]
         by_id = _grouped(sorted(kept, key=lambda one: one.id), lambda formula: formula.visual_id)
         return {number: own[:most] for number, own in by_id.items()}
@@ -227,12 +237,12 @@ class ClusterContent(ContentReader):
         """Return pictures of the collection's own by their names."""
         keys = {image_key(name): name for name in names}
         found = self._documents.read(self._generation, "rows", list(keys), ("data",))
-        return {keys[key]: cbor2.loads(fields["data"][0])[1] for key, fields in found.items()}
+        return {keys[key]: cbor2.loads(fields["data"])[1] for key, fields in found.items()}
 
     def all_images(self) -> Iterator[tuple[str, bytes]]:
         """Yield the names and the data of all pictures."""
         found = self.scan("rows", [{"term": {"table": "images"}}], "block", ("data",), BLOCKS)
-        return (tuple(cbor2.loads(fields["data"][0])) for fields, _ in found)
+        return (tuple(cbor2.loads(fields["data"])) for fields, _ in found)
 
     # Streams, in the order of ids.
 
@@ -281,12 +291,12 @@ class ClusterContent(ContentReader):
     def tags(self) -> Iterator[TagCount]:
         """Yield each tag with its number of questions, the most common first."""
         found = self._documents.read(self._generation, "rows", [TAGS], ("data",))
-        return (TagCount(*row) for row in read_block(found[TAGS]["data"][0]))
+        return (TagCount(*row) for row in read_block(found[TAGS]["data"]))
 
     def titles(self, number: int) -> Iterator[Text]:
         """Yield the titles of the first questions by id, at most `number`."""
         found = self.scan("posts", [{"term": {"kind": "question"}}], "id", ("title",), max(1, min(number, IDS)))
-        return (Text(fields["title"][0]) for _, (fields, _) in zip(range(number), found, strict=False))
+        return (Text(fields["title"]) for _, (fields, _) in zip(range(number), found, strict=False))
 
     def formulas(self) -> Iterator[Formula]:
         """Yield all formulas, one for each occurrence."""
@@ -299,12 +309,12 @@ class ClusterContent(ContentReader):
             expressions = self.table_rows(EXPRESSIONS, [row[5] for row in some])
             for row in some:
                 _, latex, mathml, content, *_ = expressions[row[5]]
-                yield FormulaMathML(_formula([*row, latex]), mathml, content)
+                yield FormulaMathML(_formula([*row[:OUTSIDE], latex]), mathml, content)
 
     def formula_posts(self) -> Iterator[int]:
         """Yield the post of each formula, in the order of posts."""
         posts = self.scan("posts", [{"exists": {"field": "visual"}}], "id", ("formulas",))
-        return (number for fields, number in posts for _ in cbor2.loads(fields["formulas"][0]))
+        return (number for fields, number in posts for _ in cbor2.loads(fields["formulas"]))
 
     def expressions(self) -> Iterator[Expression]:
         """Yield the distinct expressions with their trees."""
@@ -355,9 +365,9 @@ def _uses(number: int, hits: Mapping[str, Any], shown: int, most: int, visual: R
     """Return the posts that use a formula, of the posts that a search found in the order of their first formulas."""
     first: list[tuple[Formula, Text]] = []
     for hit in hits.get("hits", ()):
-        fields = hit["fields"]
-        rows = (row for row in cbor2.loads(fields["formulas"][0]) if row[6] == number and row[8] not in DROPPED)
-        first += ((_formula(row), Text(fields["title"][0])) for row in rows)
+        fields = stored_fields(hit)
+        rows = (row for row in cbor2.loads(fields["formulas"]) if row[6] == number and row[8] not in DROPPED)
+        first += ((_formula(row), Text(fields["title"])) for row in rows)
     first.sort(key=lambda pair: pair[0].id)
     in_posts: dict[int, tuple[Formula, Text]] = {}
     for pair in first[:most]:

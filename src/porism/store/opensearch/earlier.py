@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from porism.errors import PorismError
-from porism.store.opensearch.places import Place
+from porism.store.opensearch.places import ClusterPlace
 from porism.store.opensearch.problems import Missing
 from porism.store.opensearch.schema import KINDS
 
@@ -21,7 +21,7 @@ POLL_SECONDS = 0.5
 READY_SECONDS = 3600.0
 
 
-def rollback(place: Place) -> int:
+def rollback(place: ClusterPlace) -> int:
     """Let the aliases name the build before the present one, which stays; return its number."""
     current = place.current()
     if current is None:
@@ -54,7 +54,7 @@ class Taken:
 class Repository:
     """A snapshot repository that the cluster knows."""
 
-    def __init__(self, place: Place, name: str) -> None:
+    def __init__(self, place: ClusterPlace, name: str) -> None:
         self._place, self._name = place, name
         self._cluster = place.cluster
 
@@ -102,7 +102,9 @@ class Repository:
             self._place.remove(taken.build)
         indexes = [self._place.index(kind, taken.build) for kind in KINDS]
         body = {
-            "indices": ",".join(Place(self._cluster, taken.collection).index(kind, taken.build) for kind in KINDS),
+            "indices": ",".join(
+                ClusterPlace(self._cluster, taken.collection).index(kind, taken.build) for kind in KINDS
+            ),
             "include_global_state": False,
             "include_aliases": False,
             "rename_pattern": f"^{taken.collection}-",

@@ -1,28 +1,98 @@
-"""One generation of a collection, opened: its manifest, the terms, and which version of each document it has.
+"""One generation of a collection, opened: its manifest, its files on this machine, the terms, and which version of each
+document it has.
 
-A reader who follows keeps what it has, and reads the commits since then.
+The term tables are read from the cluster once and then mapped. A reader who follows keeps what it has, and reads the
+commits since then.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import shutil
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import cbor2
 import numpy as np
 import numpy.typing as npt
 
-from porism.store.opensearch.files import table_folder
+from porism.errors import PorismError
+from porism.files import disk_error
 from porism.store.opensearch.manifest import StoreManifest
-from porism.store.opensearch.places import Place
-from porism.store.opensearch.schema import KINDS, Kind, commit_key, document_id
+from porism.store.opensearch.places import ClusterPlace
+from porism.store.opensearch.schema import KINDS, Kind, commit_key, document_id, file_key
 from porism.store.opensearch.tables import Counted, SymbolChange, Tables, TermChange
+
+FOLDER = "PORISM_CACHE"
+KEPT = 2  # builds of a collection whose files are kept
+TOGETHER = 8  # blocks of 2 MB in a request
+
+
+def cache_folder() -> Path:
+    """Return the folder of caches: PORISM_CACHE, or that of the user."""
+    home = os.environ.get(FOLDER) or os.environ.get("XDG_CACHE_HOME")
+    return Path(home) if home else Path.home() / ".cache"
+
+
+def table_folder(place: ClusterPlace, manifest: StoreManifest) -> Path:
+    """Return the folder with the files of a build, read from the cluster if they are not here yet."""
+    files = {name: one.digest for name, one in sorted(manifest.files.items())}
+    key = hashlib.sha256(repr(files).encode()).hexdigest()[:16]
+    root = cache_folder() / "porism" / "stores"
+    folder = root / f"{place.name}-{key}"
+    try:
+        if not folder.is_dir():
+            root.mkdir(parents=True, exist_ok=True)
+            _remove_old(root, place.name)
+            work = Path(tempfile.mkdtemp(prefix=f".{place.name}-", dir=root))
+            try:
+                read_files(place, manifest, work)
+                work.rename(folder)
+            except OSError:
+                if not folder.is_dir():  # another process has read them at the same time
+                    raise
+            finally:
+                shutil.rmtree(work, ignore_errors=True)
+        os.utime(folder)
+    except OSError as error:
+        raise disk_error(error, folder) from error
+    return folder
+
+
+def read_files(place: ClusterPlace, manifest: StoreManifest, work: Path) -> None:
+    """Read the files of a build into a folder, and compare them with their checksums."""
+    index = place.index("rows", manifest.build)
+    for name, file in manifest.files.items():
+        keys = [file_key(name, block) for block in range(file.blocks)]
+        path = work / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        digest = hashlib.sha256()
+        with path.open("wb") as out:
+            for at in range(0, len(keys), TOGETHER):
+                for found in place.cluster.mget(index, keys[at : at + TOGETHER], ["data"]):
+                    data = found["fields"]["data"][0] if found.get("found") else b""
+                    digest.update(data)
+                    out.write(data)
+        if digest.hexdigest() != file.digest:
+            fix = f"copy the collection again: porism store copy FOLDER {place.cluster.address}"
+            raise PorismError(f"the file {name} is damaged in the cluster", where=str(place.cluster.address), fix=fix)
+
+
+def _remove_old(root: Path, name: str) -> None:
+    """Remove the files of older builds. Who has mapped them goes on reading them."""
+    folders = sorted(root.glob(f"{name}-{'[0-9a-f]' * 16}"), key=lambda path: path.stat().st_mtime)
+    for folder in folders[: max(0, len(folders) - KEPT + 1)]:
+        shutil.rmtree(folder, ignore_errors=True)
+
 
 GONE = -1
 TOGETHER = 50  # commits in a request
 
 
-class Commit(NamedTuple):
+class CommitRecord(NamedTuple):
     """What a commit changed: documents that it replaced or deleted and those that it wrote, by their keys, and terms
     and symbols."""
 
@@ -50,7 +120,7 @@ class Commit(NamedTuple):
         return cbor2.dumps([self.generation, dict(self.gone), dict(self.put), terms, symbols])
 
     @classmethod
-    def unpack(cls, data: bytes) -> Commit:
+    def unpack(cls, data: bytes) -> CommitRecord:
         """Return the commit of bytes."""
         generation, gone, put, terms, (labels, keys, new, old) = cbor2.loads(data)
         changes = {
@@ -115,13 +185,13 @@ class Versions:
 class Generation(NamedTuple):
     """A generation: where it is, its manifest, terms, and versions of documents."""
 
-    place: Place
+    place: ClusterPlace
     manifest: StoreManifest
     tables: Tables
     versions: Mapping[Kind, Versions]
 
     @classmethod
-    def open(cls, place: Place, manifest: StoreManifest, before: Generation | None = None) -> Generation:
+    def open(cls, place: ClusterPlace, manifest: StoreManifest, before: Generation | None = None) -> Generation:
         """Open a generation, given one that was opened before."""
         if before is not None and before.manifest.build == manifest.build:
             known = before.manifest.commits
@@ -135,7 +205,7 @@ class Generation(NamedTuple):
         for at in range(0, len(commits), TOGETHER):
             keys = [commit_key(number) for number in commits[at : at + TOGETHER]]
             for found in self.place.cluster.mget(self.place.index("rows", manifest.build), keys, ["data"]):
-                commit = Commit.unpack(found["fields"]["data"][0])
+                commit = CommitRecord.unpack(found["fields"]["data"][0])
                 tables = tables.changed(commit.terms, commit.symbols)
                 versions = {
                     kind: own.changed(commit.gone.get(kind, ()), commit.put.get(kind, ()), commit.generation)

@@ -9,12 +9,12 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
-from porism.errors import PorismError
+from porism.errors import PorismError, StoreUnavailable
 from porism.locks import BusyError
-from porism.store.opensearch.places import Place, Version
+from porism.store.opensearch.places import ClusterPlace, Version
 
 KEY = "lease"
 SECONDS = 30.0  # that a lease holds unless it is renewed; the clocks of writers may differ by less
@@ -26,10 +26,11 @@ class Lease:
     """The right to change a collection. A commit does not rely on it alone: it replaces the manifest only if nobody
     else did."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ClusterPlace) -> None:
         self._place = place
         self._owner = uuid.uuid4().hex
-        self._version: Version | None = None
+        self._holder = ""
+        self._until = 0.0  # by time.monotonic()
         self._ended = threading.Event()
         self._thread: threading.Thread | None = None
 
@@ -56,17 +57,26 @@ class Lease:
         self._thread = threading.Thread(target=self._renew, daemon=True)
         self._thread.start()
 
+    def check(self) -> None:
+        """Refuse to go on when the lease was not renewed in time: another writer may have taken it."""
+        if time.monotonic() > self._until:
+            fact = f"the lease of this writer could not be renewed for {SECONDS:.0f} seconds"
+            raise StoreUnavailable(fact, where=str(self._place), fix="make the changes again")
+
     def _take(self) -> bool:
         held = self._place.get_state(KEY)
-        if held is not None and held.value["until"] > time.time():
+        # A request that was repeated may have taken it before.
+        if held is not None and held.value["until"] > time.time() and held.value["owner"] != self._owner:
             self._holder = held.value["holder"]
             return False
         return self._write(held.version if held else None)
 
     def _write(self, version: Version | None) -> bool:
+        until = time.monotonic() + SECONDS
         if not self._place.put_state(KEY, self._value(time.time() + SECONDS), version):
             self._holder = "it was quicker"
             return False
+        self._until = until
         return True
 
     def _value(self, until: float) -> dict[str, Any]:
@@ -78,16 +88,18 @@ class Lease:
             try:
                 held = self._place.get_state(KEY)
                 if held is None or held.value["owner"] != self._owner:
+                    self._until = 0.0
                     return
-                self._place.put_state(KEY, self._value(time.time() + SECONDS), held.version)
+                self._write(held.version)
             except PorismError:
                 continue  # the cluster is away: the next attempt may succeed
 
     def release(self) -> None:
-        """Give the lease back."""
+        """Give the lease back. If the cluster is away, it ends by itself."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join()
-        held = self._place.get_state(KEY)
-        if held is not None and held.value["owner"] == self._owner:
-            self._place.put_state(KEY, self._value(0.0), held.version)
+        with suppress(StoreUnavailable):
+            held = self._place.get_state(KEY)
+            if held is not None and held.value["owner"] == self._owner:
+                self._place.put_state(KEY, self._value(0.0), held.version)

@@ -35,26 +35,25 @@ from porism.store.embedded.storage.columns import read_array, read_columns
 from porism.store.embedded.terms.postings import PostingLists
 from porism.store.embedded.vectors import VECTOR_FAMILIES
 from porism.store.opensearch.address import ClusterAddress
-from porism.store.opensearch.blocks import TABLES, Table, blocks_of
 from porism.store.opensearch.connection import Cluster
-from porism.store.opensearch.counting import thread_codes
 from porism.store.opensearch.documents import (
     FILE_BLOCK,
     ThreadRecords,
+    binary,
     file_lines,
     image_line,
+    line,
+    lines_of_columns,
     lines_of_threads,
-    place_posts,
+    render_terms,
     single_line,
 )
-from porism.store.opensearch.inverting import read_rows
+from porism.store.opensearch.folders import IndexSource
 from porism.store.opensearch.lease import Lease
-from porism.store.opensearch.manifest import Family, StoreManifest, view_name
-from porism.store.opensearch.manifest import StoredFile as File
+from porism.store.opensearch.manifest import Family, StoreManifest, TableFile, view_name
 from porism.store.opensearch.packing import FormulaSource, ThreadColumns, pack_formulas, pack_group, pack_threads
-from porism.store.opensearch.places import Place
-from porism.store.opensearch.posts import lines_of_posts, read_posts
-from porism.store.opensearch.rendering import binary, line, lines_of_columns, render_terms
+from porism.store.opensearch.places import ClusterPlace
+from porism.store.opensearch.rows import TABLES, Table, blocks_of, lines_of_posts, place_posts, read_posts
 from porism.store.opensearch.schema import (
     COMMON,
     FEW_THREADS,
@@ -65,8 +64,8 @@ from porism.store.opensearch.schema import (
     main_view,
     scale_of,
 )
-from porism.store.opensearch.source import Source
 from porism.store.opensearch.tables import VISUALS, table_files
+from porism.store.opensearch.term_rows import read_rows, thread_codes
 from porism.store.records import UNKNOWN, Threads
 
 Ints = npt.NDArray[np.int64]
@@ -76,6 +75,7 @@ BLOCKS_AT_ONCE = 250
 SENDERS = 2
 HIGHEST = {"formulas": "id", "expressions": "id", "visuals": "id", "posts": "id", "comments": "id", "users": "id"}
 LOAD = "load"
+MARK_SECONDS = 2.0  # between two notes of how far a load is
 
 
 class Chunk(NamedTuple):
@@ -89,9 +89,9 @@ def copy_store(source: str | Path, address: str, progress: Progress | None = Non
     """Copy the index in a folder into a cluster; return the number of the build. Started again after a kill, it goes on
     where it was."""
     parsed = ClusterAddress.parse(address)
-    place = Place(Cluster(parsed), parsed.name)
+    place = ClusterPlace(Cluster(parsed), parsed.name)
     with Lease(place).held(0.0), TemporaryDirectory(prefix="porism-copy-") as work:
-        return Loader(place, Source.open(Path(source), Path(work)), progress or Silent(), shards).load()
+        return Loader(place, IndexSource.open(Path(source), Path(work)), progress or Silent(), shards).load()
 
 
 class Loader:
@@ -99,8 +99,8 @@ class Loader:
 
     def __init__(
         self,
-        place: Place,
-        source: Source,
+        place: ClusterPlace,
+        source: IndexSource,
         progress: Progress,
         shards: int = 1,
         *,
@@ -122,6 +122,7 @@ class Loader:
         self._formula_families = {family: self._formula_family(family) for family in FORMULA_FAMILIES}
         self._before = before
         self._generation = 1
+        self._marked = 0.0  # when it was noted how far the load is, by time.monotonic()
 
     def _family(self, family: str) -> Family:
         lengths = read_array(self._source.path / "posts" / f"{family}.lengths.npy")
@@ -198,19 +199,26 @@ class Loader:
                     start = self._note(stage, *sent.popleft(), start, advance)
             while sent:
                 start = self._note(stage, *sent.popleft(), start, advance)
+        self._write_marks()
 
     def _note(self, stage: str, done: Future[None], end: int, start: int, advance: Callable[[int], object]) -> int:
         done.result()
         advance(end - start)
         self._marks[stage] = end
+        if time.monotonic() > self._marked + MARK_SECONDS:
+            self._write_marks()
+        return end
+
+    def _write_marks(self) -> None:
+        """Note in the cluster how far each stage is."""
+        self._marked = time.monotonic()
         value = {"build": self._build, "source": self._key, "marks": self._marks}
         self._place.put_state_value(LOAD, value)
-        return end
 
     def _bulk(self, kind: Kind, lines: Iterable[bytes]) -> None:
         self._place.cluster.bulk(self._place.index(kind, self._build), lines)
 
-    def _files(self) -> dict[str, File]:
+    def _files(self) -> dict[str, TableFile]:
         """Send the files that clients keep."""
         path = self._source.path
         data = {name: (path / name).read_bytes() for name in table_files(path)}
@@ -218,7 +226,7 @@ class Loader:
         found = {}
         for name, content in data.items():
             blocks = [content[at : at + FILE_BLOCK] for at in range(0, max(1, len(content)), FILE_BLOCK)]
-            found[name] = File(len(content), len(blocks), hashlib.sha256(content).hexdigest())
+            found[name] = TableFile(len(content), len(blocks), hashlib.sha256(content).hexdigest())
         if not self._marks.get("files"):
             with self._progress.stage("files", None):
                 self._bulk("rows", (line for name, content in data.items() for line in file_lines(name, content)))
@@ -312,7 +320,7 @@ class Loader:
             data = collection.images([name])[name]
             yield Chunk([image_line(name, hash64(name) >> 1, data, 0)], 2 + number)
 
-    def _manifest(self, files: Mapping[str, File]) -> StoreManifest:
+    def _manifest(self, files: Mapping[str, TableFile]) -> StoreManifest:
         source, collection = self._source, self._source.collection
         manifest = source.manifest
         facts = {name: value for name, value in collection.manifest.items() if name not in ("files", "parts")}

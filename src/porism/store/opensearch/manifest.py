@@ -20,7 +20,7 @@ from porism.store.protocols import LogPosition
 
 
 @dataclass(frozen=True, slots=True)
-class StoredFile:
+class TableFile:
     """A file of the term tables: its bytes, the number of blocks in the cluster, and its checksum."""
 
     size: int
@@ -54,7 +54,7 @@ class StoreManifest:
     formulas: Mapping[str, Family]
     facts: Mapping[str, Any]
     highest: Mapping[str, int]
-    files: Mapping[str, StoredFile]
+    files: Mapping[str, TableFile]
     has_votes: bool
     has_dates: bool
     links: bool = True
@@ -106,6 +106,6 @@ def read_manifest(data: bytes, address: str) -> StoreManifest:
             name: Family(**{**one, "questions": tuple(one["questions"]), "answers": tuple(one["answers"])})
             for name, one in raw[group].items()
         }
-    raw["files"] = {name: StoredFile(**one) for name, one in raw["files"].items()}
+    raw["files"] = {name: TableFile(**one) for name, one in raw["files"].items()}
     raw["commits"] = tuple(raw["commits"])
     return StoreManifest(**raw)

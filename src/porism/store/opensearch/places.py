@@ -41,7 +41,7 @@ class Stored(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ClusterPlace:
     """A collection in a cluster."""
 
     cluster: Cluster
@@ -84,9 +84,13 @@ class Place:
     def finish(self, build: int) -> None:
         """Make what was loaded visible to searches, in one segment, with a copy on another node where there is one."""
         names = ",".join(self.index(kind, build) for kind in KINDS)
-        self.cluster.request("POST", f"/{names}/_refresh")
+        self.refresh(build)
         self.cluster.request("POST", f"/{names}/_forcemerge", params={"max_num_segments": "1"}, seconds=3600)
         self.cluster.request("PUT", f"/{names}/_settings", replicated())
+
+    def refresh(self, build: int) -> None:
+        """Make what was written visible to searches."""
+        self.cluster.refresh([self.index(kind, build) for kind in KINDS])
 
     def show(self, build: int) -> None:
         """Let all aliases name the indexes of a build, at once."""

@@ -13,8 +13,7 @@ from urllib3.exceptions import NameResolutionError
 
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError, StoreUnavailable
-from porism.store.opensearch.access import AUTHORITY, USER
-from porism.store.opensearch.address import ClusterAddress
+from porism.store.opensearch.address import AUTHORITY, USER, ClusterAddress
 
 # Answers that mean "not now". The request is repeated while there is time.
 PASSING = frozenset({429, 502, 503, 504})
@@ -41,7 +40,7 @@ class Conflict(PorismError):
     """A document is no longer the version that a request replaces."""
 
 
-class Answer(NamedTuple):
+class NodeAnswer(NamedTuple):
     """How an answer of a node is explained: by its status, and a pattern of its type ("" is any)."""
 
     status: int
@@ -54,11 +53,11 @@ class Answer(NamedTuple):
 # The first line that fits counts. {name} is the collection, {address} its address, {user} who asked, {index} the
 # missing index, {reason} the node's own words.
 ANSWERS = (
-    Answer(
+    NodeAnswer(
         401, "", "the cluster refuses {user}", "set " + USER + " and the password to those of a user of the cluster"
     ),
     *(
-        Answer(
+        NodeAnswer(
             status,
             "cluster_block",
             "the cluster allows no changes: {reason}",
@@ -66,75 +65,75 @@ ANSWERS = (
         )
         for status in (403, 429)
     ),
-    Answer(
+    NodeAnswer(
         403,
         "",
         "{user} may not do this: {reason}",
         "give the user the role of deploy/cluster/role.json for the indexes {name}-*",
     ),
-    Answer(
+    NodeAnswer(
         404,
         "index_not_found",
         "the cluster has no collection {name}: {index} is missing",
         "copy one there: porism store copy FOLDER {address}; or correct the name",
         Missing,
     ),
-    Answer(409, "", "somebody else has changed the collection: {reason}", "try again", Conflict),
-    Answer(
+    NodeAnswer(409, "", "somebody else has changed the collection: {reason}", "try again", Conflict),
+    NodeAnswer(
         404, "repository_missing", "there is no snapshot repository: {reason}", "register the repository first", Missing
     ),
-    Answer(
+    NodeAnswer(
         404,
         "snapshot_missing",
         "there is no such snapshot: {reason}",
         "list them: porism store snapshot {address}",
         Missing,
     ),
-    Answer(
+    NodeAnswer(
         404, "", "the cluster has no such thing: {reason}", "look whether somebody removed it, then try again", Missing
     ),
-    Answer(
+    NodeAnswer(
         500,
         "repository",
         "the snapshot repository cannot be used: {reason}",
         "allow its folder in path.repo of opensearch.yml on every node",
     ),
-    Answer(
+    NodeAnswer(
         429,
         "",
         "the cluster has more work than it takes: {reason}",
         "try again later, or add nodes",
         StoreUnavailable,
     ),
-    Answer(
+    NodeAnswer(
         503,
         "search_phase_execution|no_shard_available|unavailable_shards",
         "parts of the collection are missing (the cluster is red)",
         "start the nodes that are down; if they are lost, restore a snapshot or copy the collection again",
         StoreUnavailable,
     ),
-    Answer(
+    NodeAnswer(
         503,
         "cluster_manager_not_discovered",
         "the nodes of the cluster have not elected a manager",
         "start the other nodes: more than half of those that can be manager must run",
         StoreUnavailable,
     ),
-    Answer(
+    NodeAnswer(
         502,
         "",
         "the proxy before the cluster reaches no node",
         "start the nodes, or correct the proxy",
         StoreUnavailable,
     ),
-    Answer(
+    NodeAnswer(
         504,
         "",
         "the proxy before the cluster got no answer in time",
         "look at the nodes, then try again",
         StoreUnavailable,
     ),
-    Answer(
+    NodeAnswer(
         503,
         "",
         "the cluster cannot answer now: {reason}",

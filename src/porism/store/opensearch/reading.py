@@ -1,9 +1,14 @@
-"""How content is read from a cluster: documents by their keys, blocks of tables, and streams of everything that passes
-a filter."""
+"""How documents are read from a cluster: by their keys, through a bounded cache, blocks of tables, and streams of all
+that pass a filter.
+
+The version of a document never changes, so that what was read lately stays right.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from threading import Lock
 from typing import Any, NamedTuple
 
 import cbor2
@@ -12,11 +17,117 @@ from porism.corpus.content import batched
 from porism.corpus.post import Post
 from porism.corpus.store.schema import to_post
 from porism.errors import PorismError
-from porism.store.opensearch.blocks import Row, Table, read_block
-from porism.store.opensearch.cache import Documents
 from porism.store.opensearch.generation import Generation
-from porism.store.opensearch.posts import PostRows
+from porism.store.opensearch.packing import unpack_group
+from porism.store.opensearch.rows import PostRows, Row, Table, read_block
 from porism.store.opensearch.schema import COMMON, Kind
+
+MOST_RECORDS = 20_000
+MOST: Mapping[Kind, int] = {"threads": MOST_RECORDS, "formulas": 4 * MOST_RECORDS, "posts": 2_000, "rows": 2_000}
+MOST_CACHES = 16  # one for each index and choice of fields; older builds go first
+MANY_MISSING = 300  # formulas, from which on those of whole threads are read
+Fields = Mapping[str, Any]
+Elsewhere = Callable[[Sequence[Any]], Mapping[Any, Fields]]
+
+
+class RecordCache:
+    """The documents that were read last, at most so many."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept: OrderedDict[Any, Fields] = OrderedDict()
+        self._lock = Lock()
+
+    def get_all(self, versions: Sequence[Any]) -> list[Fields | None]:
+        """Return documents, None for each that is not here."""
+        with self._lock:
+            found = list(map(self._kept.get, versions))
+            for version, one in zip(versions, found, strict=True):
+                if one is not None:
+                    self._kept.move_to_end(version)
+        return found
+
+    def put_all(self, documents: Mapping[Any, Fields]) -> None:
+        """Keep documents by their versions."""
+        with self._lock:
+            self._kept.update(documents)
+            for _ in range(len(self._kept) - self._most):
+                self._kept.popitem(last=False)
+
+
+def stored_fields(answer: Mapping[str, Any]) -> Fields:
+    """Return the stored fields of a document, each of which has one value. A dictionary of bytes and numbers costs no
+    search for reference cycles, which a list for each value would."""
+    return {name: values[0] for name, values in answer.get("fields", {}).items()}
+
+
+class Documents:
+    """Reads documents of generations by their keys."""
+
+    def __init__(self) -> None:
+        self._caches: dict[tuple[str, Sequence[str]], RecordCache] = {}
+        self._lock = Lock()
+
+    def forget(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._caches = {}
+
+    def _cache(self, index: str, kind: Kind, stored: Sequence[str]) -> RecordCache:
+        found = self._caches.get((index, stored))
+        if found is None:
+            with self._lock:
+                while len(self._caches) >= MOST_CACHES:
+                    del self._caches[next(iter(self._caches))]
+                found = self._caches.setdefault((index, stored), RecordCache(MOST[kind]))
+        return found
+
+    def read(
+        self,
+        generation: Generation,
+        kind: Kind,
+        keys: Sequence[Any],
+        stored: tuple[str, ...],
+        elsewhere: Elsewhere = lambda keys: {},
+    ) -> dict[Any, Fields]:
+        """Return the stored fields of documents by their keys, in the order of keys; missing ones are left out.
+        `elsewhere` may find some of those that are not in the cache."""
+        index, versions = generation.index_name(kind), generation.versions[kind]
+        cache, wanted = self._cache(index, kind, stored), versions.all(keys)
+        found = cache.get_all(wanted)
+        missing = [at for at, one in enumerate(found) if one is None and wanted[at] is not None]
+        if missing:
+            kept = {}
+            other = elsewhere([keys[at] for at in missing])
+            for at in missing:
+                if (fields := other.get(keys[at])) is not None:
+                    found[at] = kept[wanted[at]] = fields
+            rest = [at for at in missing if found[at] is None] if other else missing
+            ids = [versions.id(keys[at]) for at in rest]
+            for at, answer in zip(rest, generation.place.cluster.mget(index, ids, stored, parts=()), strict=True):
+                if answer.get("found"):
+                    found[at] = kept[wanted[at]] = stored_fields(answer)
+            cache.put_all(kept)
+        return {key: fields for key, fields in zip(keys, found, strict=True) if fields is not None}
+
+
+def formulas_of_threads(
+    generation: Generation, numbers: Sequence[int], threads: Mapping[int, int]
+) -> dict[int, Fields]:
+    """Return records of formulas as they are stored with the threads that have them, if many are asked for: fewer
+    documents, and more bytes."""
+    if len(numbers) < MANY_MISSING:
+        return {}
+    versions = generation.versions["threads"]
+    ids = [number for number in map(versions.id, {threads[one] for one in numbers if one in threads}) if number]
+    records: dict[int, bytes] = {}
+    for answer in generation.place.cluster.mget(generation.index_name("threads"), ids, ("formulas",), parts=()):
+        if answer.get("found"):
+            records |= unpack_group(answer["fields"]["formulas"][0])
+    # Of one that commits wrote, a thread may have an older record.
+    is_changed = generation.versions["formulas"].is_changed
+    return {one: {"record": records[one]} for one in numbers if one in records and not is_changed(one)}
+
 
 PAGE = 500  # documents of a stream that are read together
 BLOCKS = 50
@@ -58,21 +169,21 @@ class ContentReader:
     def _formula_rows(self, ids: Sequence[int]) -> dict[int, list[Row]]:
         """Return the rows of the formulas of posts."""
         found = self._documents.read(self._generation, "posts", list(dict.fromkeys(ids)), ("formulas",))
-        return {number: cbor2.loads(fields["formulas"][0]) for number, fields in sorted(found.items())}
+        return {number: cbor2.loads(fields["formulas"]) for number, fields in sorted(found.items())}
 
     def table_rows(self, table: Table, ids: Iterable[int]) -> dict[int, Row]:
         """Return rows of a table by their ids, in the order of ids; unknown ids are left out."""
         wanted = set(ids)
         keys = [f"{table.name}/{number}" for number in sorted({one // table.size for one in wanted})]
         found = self._documents.read(self._generation, "rows", keys, ("data",))
-        rows = (row for fields in found.values() for row in read_block(fields["data"][0]))
+        rows = (row for fields in found.values() for row in read_block(fields["data"]))
         return {row[0]: row for row in rows if row[0] in wanted}
 
     def block_rows(self, table: Table, number: int) -> list[Row]:
         """Return all rows of a block."""
         key = f"{table.name}/{number}"
         found = self._documents.read(self._generation, "rows", [key], ("data",))
-        return read_block(found[key]["data"][0]) if found else []
+        return read_block(found[key]["data"]) if found else []
 
     def blocks_with(self, table: Table, field: str, values: Sequence[Any]) -> list[Row]:
         """Return the rows of the blocks that have one of the values in a field."""
@@ -96,7 +207,7 @@ class ContentReader:
         while True:
             hits = generation.place.cluster.search(generation.index_name(kind), body).get("hits", {}).get("hits", ())
             for hit in hits:
-                yield hit.get("fields", {}), hit["sort"][0]
+                yield stored_fields(hit), hit["sort"][0]
             if len(hits) < size:
                 return
             body["search_after"] = hits[-1]["sort"]
@@ -115,7 +226,7 @@ class ContentReader:
     def common_rows(self) -> list[Row]:
         """Return the rows of the most common visual ids."""
         found = self._documents.read(self._generation, "rows", [COMMON], ("data",))
-        return read_block(found[COMMON]["data"][0])
+        return read_block(found[COMMON]["data"])
 
     def first_uses(self, visual: int, most: int) -> Iterator[Mapping[str, Any]]:
         """Yield the formulas of the first posts with a visual id, some more than `most` of them."""
@@ -125,15 +236,15 @@ class ContentReader:
 
 def block_of(fields: Mapping[str, Any]) -> list[Row]:
     """Return the rows of the document of a block."""
-    return read_block(fields["data"][0])
+    return read_block(fields["data"])
 
 
 def rows_of_post(fields: Mapping[str, Any]) -> PostRows:
     """Return the rows of the document of a post."""
-    return PostRows.unpack(fields["data"][0], fields["formulas"][0] if "formulas" in fields else b"")
+    return PostRows.unpack(fields["data"], fields.get("formulas", b""))
 
 
 def read_post(fields: Mapping[str, Any]) -> ReadPost:
     """Return the post of a document."""
     rows = rows_of_post(fields)
-    return ReadPost(to_post(tuple(rows.post)), rows, fields["parts"][0] if "parts" in fields else b"")
+    return ReadPost(to_post(tuple(rows.post)), rows, fields.get("parts", b""))

@@ -1,5 +1,8 @@
 """Searches as requests: BM25 over whole threads or formulas, presence, filters, and texts of posts are pushed down to
-the cluster."""
+the cluster.
+
+Scores of BM25 in other views come from the records of the documents that a search found.
+"""
 
 from __future__ import annotations
 
@@ -13,8 +16,9 @@ from porism.errors import PorismError
 from porism.store.embedded.terms.embedded import merge_terms
 from porism.store.opensearch.generation import Generation
 from porism.store.opensearch.schema import WEIGHTING, WINDOW, Kind, year_field
-from porism.store.records import NO_HITS, UNKNOWN, Filter, Hits, Ints, Term, TermQuery, TextQuery
-from porism.store.weighting import BM25, lucene_idf
+from porism.store.opensearch.transport import SortedHits
+from porism.store.records import NO_HITS, UNKNOWN, Filter, Floats, Hits, Ints, Term, TermQuery, TextQuery, Threads
+from porism.store.weighting import BM25, IDFS, lucene_idf
 from porism.text.words import WORD, stem
 
 MOST_CLAUSES = 1000  # of a query; a node takes 1,024
@@ -23,7 +27,7 @@ Query = dict[str, Any]
 NOTHING: Query = {"match_none": {}}
 
 
-class Request(NamedTuple):
+class PushedSearch(NamedTuple):
     """A search of an index, and what its answer means."""
 
     kind: Kind
@@ -83,7 +87,7 @@ def lengths(generation: Generation, family: str, view: View) -> float:
     return float(sums @ np.array(view.vector(FIELDS)))
 
 
-def term_request(generation: Generation, query: TermQuery, k: int, counted: bool = False) -> Request | None:
+def term_request(generation: Generation, query: TermQuery, k: int, counted: bool = False) -> PushedSearch | None:
     """Return the request for the best k documents by the scores of the cluster, `counted` if all are; None if no
     document can match."""
     kind: Kind = "formulas" if query.view.unit == "formula" else "threads"
@@ -110,7 +114,7 @@ def term_request(generation: Generation, query: TermQuery, k: int, counted: bool
             }
         },
     }
-    return Request(kind, body, ranked)
+    return PushedSearch(kind, body, ranked)
 
 
 def _clauses(found: Found, documents: int, weighting: Any) -> list[Query]:
@@ -149,13 +153,17 @@ def _filters(allow: Filter | None, generation: Generation) -> list[Query]:
 def ranked(answer: Any) -> Hits:
     """Return the hits of a search that is sorted by score, then by id."""
     hits = answer.get("hits", {}).get("hits", ())
+    if isinstance(hits, SortedHits):
+        return Hits(hits.ids, hits.scores.astype(np.float64))
     if not hits:
         return NO_HITS
     pairs = [hit["sort"] for hit in hits]
     return Hits(np.array([pair[1] for pair in pairs], np.int64), np.array([pair[0] for pair in pairs], np.float64))
 
 
-def text_request(generation: Generation, query: TextQuery, owners: Callable[[str], Sequence[int]]) -> Request | None:
+def text_request(
+    generation: Generation, query: TextQuery, owners: Callable[[str], Sequence[int]]
+) -> PushedSearch | None:
     """Return the request for posts with phrases, without words, and by authors; `owners` returns the users with a name
     or number."""
     filters: list[Query] = [{"terms": {"id": list(query.posts)}}]
@@ -186,4 +194,43 @@ def text_request(generation: Generation, query: TextQuery, owners: Callable[[str
         kept = [number for number in query.posts if number in matching]
         return Hits(np.array(kept, np.int64), np.zeros(len(kept)))
 
-    return Request("posts", body, hits)
+    return PushedSearch("posts", body, hits)
+
+
+def exact_hits(generation: Generation, query: TermQuery, batch: Threads) -> Hits:
+    """Return the best of some threads. A view that leaves fields out counts the documents of a term in the batch, which
+    then has all of them."""
+    assert isinstance(query.weighting, BM25), "other weightings were refused"
+    view, found = query.view, Found.of(query.terms, generation, "posts")
+    weights = np.array(view.vector(FIELDS))
+    scores, matched = np.zeros(len(batch.numbers)), np.zeros(len(batch.numbers), np.bool_)
+    for at, term in enumerate(found.terms):
+        counts = _counts(batch, term.family, int(found.codes[at]), weights)
+        having = np.flatnonzero(counts)
+        documents = float(found.documents[at]) if all(weights) else float(len(having))
+        if not len(having):
+            continue
+        lengths = np.add.reduceat(batch.terms[term.family].lengths @ weights, batch.starts)[having]
+        mean = max(mean_length(generation, term.family, view), 1e-9)
+        idf = IDFS[query.weighting.idf](generation.manifest.counts["thread"], documents)
+        scores[having] += term.weight * idf * query.weighting.strength(counts[having], lengths, mean)
+        matched[having] = True
+    for term in query.required:
+        own = Found.of([term], generation, "posts")
+        matched &= _counts(batch, term.family, int(own.codes[0]), weights) > 0 if len(own.codes) else False
+    kept = np.flatnonzero(matched)
+    order = kept[np.lexsort((batch.numbers[kept], -scores[kept]))][: max(0, query.k)]
+    return Hits(batch.numbers[order], scores[order])
+
+
+def _counts(batch: Threads, family: str, code: int, weights: Floats) -> Floats:
+    """Return the weighted count of a term in each thread."""
+    rows = batch.terms[family]
+    if not len(rows.starts):
+        return np.zeros(0)
+    low, high = int(rows.starts[0]), int(rows.ends[-1])  # the entries of posts follow each other
+    places = low + np.flatnonzero(rows.keys[low:high] == code)
+    posts: Ints = np.searchsorted(rows.ends, places, side="right")
+    threads = np.searchsorted(batch.ends, posts, side="right")
+    counted = np.bincount(threads, weights[rows.fields[places]] * rows.counts[places], len(batch.numbers))
+    return np.asarray(counted, np.float64)

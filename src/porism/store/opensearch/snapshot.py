@@ -13,16 +13,13 @@ from porism.integrity import DamageError
 from porism.store.embedded.learned_files import read_concepts, read_vocabulary
 from porism.store.embedded.vectors import VECTOR_FAMILIES, Basis, Matrix, Vectors
 from porism.store.local import limited
-from porism.store.opensearch.blocks import USERS
-from porism.store.opensearch.cache import Documents
 from porism.store.opensearch.content import ClusterContent
-from porism.store.opensearch.exact import exact_hits
-from porism.store.opensearch.files import table_folder
-from porism.store.opensearch.generation import Generation
+from porism.store.opensearch.generation import Generation, table_folder
 from porism.store.opensearch.packing import FormulaRecord, unpack_formula, unpack_formulas, unpack_threads
-from porism.store.opensearch.posts import unpack_parts
+from porism.store.opensearch.reading import Documents, Fields, formulas_of_threads
+from porism.store.opensearch.rows import USERS, unpack_parts
 from porism.store.opensearch.schema import WINDOW, Kind
-from porism.store.opensearch.searching import Request, is_pushed, lengths, term_request, text_request
+from porism.store.opensearch.searching import PushedSearch, exact_hits, is_pushed, lengths, term_request, text_request
 from porism.store.opensearch.tables import Tables
 from porism.store.protocols import Learned, Option, StoreInfo
 from porism.store.records import (
@@ -184,7 +181,7 @@ class ClusterSnapshot:
         answers = iter(self.generation.place.cluster.msearch(wanted, only=only) if wanted else ())
         return [NO_HITS if one is None else one.hits(next(answers)) for one in requests]
 
-    def _request(self, search: Search) -> Request | None:
+    def _request(self, search: Search) -> PushedSearch | None:
         if isinstance(search, TextQuery):
             return text_request(self.generation, search, self._owners)
         if not isinstance(search, TermQuery):
@@ -226,11 +223,15 @@ class ClusterSnapshot:
     def records(self, kind: Kind, numbers: Ints) -> list[bytes]:
         """Return the records of threads or formulas."""
         wanted = numbers.tolist()
-        found = self._documents.read(self.generation, kind, wanted, ("record",))
+        elsewhere = self._formulas_of_threads if kind == "formulas" else lambda keys: {}
+        found = self._documents.read(self.generation, kind, wanted, ("record",), elsewhere)
         missing = [number for number in wanted if number not in found]
         if missing:
             raise self._damage(f"the record of {missing[0]} is missing in the {kind}")
-        return [found[number]["record"][0] for number in wanted]
+        return [found[number]["record"] for number in wanted]
+
+    def _formulas_of_threads(self, numbers: Sequence[int]) -> Mapping[int, Fields]:
+        return formulas_of_threads(self.generation, numbers, self._formula_places)
 
     def _damage(self, fact: str) -> DamageError:
         fix = f"copy the collection again: porism store copy FOLDER {self.info.address}"
@@ -262,7 +263,6 @@ class ClusterSnapshot:
     @limited
     def formulas(self, numbers: Ints, *, seconds: float | None = None) -> Formulas:
         """Return formulas by their visual ids."""
-        self._documents.read_formulas(self.generation, numbers.tolist(), self._formula_places)
         records = self.records("formulas", numbers)
         own = ClusterRecords(self.generation.tables, dict(zip(numbers.tolist(), records, strict=True)))
         return unpack_formulas(numbers, records, own)
@@ -290,7 +290,7 @@ class ClusterSnapshot:
             self.generation, "posts", list(dict.fromkeys(ids.tolist())), ("thread", "position")
         )
         places = [
-            (found[number]["thread"][0], found[number]["position"][0]) if number in found else (UNKNOWN, 0)
+            (found[number]["thread"], found[number]["position"]) if number in found else (UNKNOWN, 0)
             for number in ids.tolist()
         ]
         columns = np.array(places, np.int64).reshape(-1, 2)

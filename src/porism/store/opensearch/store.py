@@ -11,16 +11,15 @@ from porism.integrity import StoredFile, Verification
 from porism.progress import Progress, Silent
 from porism.store.embedded.build import build_index
 from porism.store.opensearch.address import ClusterAddress
-from porism.store.opensearch.cache import Documents
 from porism.store.opensearch.connection import Cluster
+from porism.store.opensearch.folders import IndexSource, write_collection
 from porism.store.opensearch.generation import Generation
 from porism.store.opensearch.lease import Lease
 from porism.store.opensearch.load import Loader
 from porism.store.opensearch.manifest import StoreManifest
-from porism.store.opensearch.places import Place
-from porism.store.opensearch.restore import write_collection
+from porism.store.opensearch.places import ClusterPlace
+from porism.store.opensearch.reading import Documents
 from porism.store.opensearch.snapshot import ClusterSnapshot
-from porism.store.opensearch.source import Source
 from porism.store.opensearch.writer import ClusterWriter
 from porism.store.protocols import IndexOptions, StoreStatus
 
@@ -32,7 +31,7 @@ MOST_COMMITS = 1000  # that a new reader has to read
 class ClusterStore:
     """A collection in a cluster. Threads share it; what it has read is kept from generation to generation."""
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: ClusterPlace) -> None:
         self.place = place
         self._documents = Documents()
         self._generation: Generation | None = None
@@ -41,12 +40,16 @@ class ClusterStore:
     def open(cls, address: str) -> ClusterStore:
         """Open the store at an address. The cluster is asked when it is used."""
         parsed = ClusterAddress.parse(address)
-        return cls(Place(Cluster(parsed), parsed.name))
+        return cls(ClusterPlace(Cluster(parsed), parsed.name))
 
     @property
     def address(self) -> str:
         """The address of the collection."""
         return str(self.place.cluster.address)
+
+    def forget(self) -> None:
+        """Forget the documents that were read."""
+        self._documents.forget()
 
     def generation(self) -> Generation:
         """Open the newest generation."""
@@ -123,5 +126,5 @@ def rebuild(store: ClusterStore, progress: Progress | None = None) -> None:
         write_collection(store.snapshot().content, folder / "collection", progress)
         with Collection.open(folder / "collection", "none") as collection:
             build_index(collection, folder / "index", IndexOptions(links=manifest.links, vectors=manifest.vectors))
-        source = Source.open(folder / "index", folder / "single")
+        source = IndexSource.open(folder / "index", folder / "single")
         Loader(store.place, source, progress or Silent(), name=manifest.name, before=manifest).load()

@@ -20,7 +20,7 @@ from porism.store.embedded.segments.term_index import SegmentedTermIndex
 from porism.store.embedded.store import EmbeddedStore
 from porism.store.embedded.terms.dictionary import Hashes
 from porism.store.local import LocalSnapshot
-from porism.store.opensearch.files import read_files
+from porism.store.opensearch.generation import read_files
 from porism.store.opensearch.snapshot import ClusterSnapshot
 from porism.store.opensearch.store import ClusterStore
 from porism.store.protocols import Snapshot

@@ -19,14 +19,14 @@ from porism.corpus.update.changes import Changes, PendingChanges
 from porism.corpus.update.delta import Delta, DeltaWriter
 from porism.corpus.update.sources import compare_source
 from porism.errors import PorismError
-from porism.store.opensearch.changes import Change, FirstSegment, FirstTerms, Prepared, Segment
+from porism.store.opensearch.changes import Change, FirstSegment, FirstTerms, NewSegment, Prepared
 from porism.store.opensearch.closure import ClosureParts, open_closure
-from porism.store.opensearch.files import table_folder
+from porism.store.opensearch.documents import binary, line
+from porism.store.opensearch.folders import write_collection
+from porism.store.opensearch.generation import table_folder
 from porism.store.opensearch.lease import Lease
 from porism.store.opensearch.manifest import StoreManifest
-from porism.store.opensearch.places import Place, StoredManifest
-from porism.store.opensearch.rendering import binary, line
-from porism.store.opensearch.restore import write_collection
+from porism.store.opensearch.places import ClusterPlace, StoredManifest
 from porism.store.opensearch.schema import KINDS, commit_key
 from porism.store.protocols import LogPosition
 
@@ -42,7 +42,7 @@ class ClusterWriter(PendingChanges):
     def __init__(self, store: ClusterStore, source: str, wait: float) -> None:
         super().__init__()
         self._store = store
-        self._place: Place = store.place
+        self._place: ClusterPlace = store.place
         self.source = source
         self._wait = wait
         self._lease = Lease(self._place)
@@ -98,8 +98,8 @@ class ClusterWriter(PendingChanges):
                 if position is not None:
                     self._replace(after)
                 return delta
+            known.parts.titles(one[1] for one in changes.links)  # before its checksum is taken
             writer.write(work / DELTA)
-            known.parts.titles(self._linked(work / DELTA))
         with Collection.open(work / DELTA, "none") as changed:
             segment = self._segment(work, changed, delta)
             prepared = Change(snapshot, changed, delta, segment).prepare()
@@ -108,18 +108,13 @@ class ClusterWriter(PendingChanges):
             self._replace(replace(own, committed=time.time()))
         return delta
 
-    def _linked(self, delta: Path) -> list[int]:
-        """Return the questions to which the changed threads link."""
-        with Collection.open(delta, "none") as changed:
-            return [row[0] for row in changed.parts.stores[-1].rows("SELECT DISTINCT other_id FROM links ORDER BY 1")]
-
-    def _segment(self, work: Path, changed: Collection, delta: Delta) -> Segment | None:
+    def _segment(self, work: Path, changed: Collection, delta: Delta) -> NewSegment | None:
         if not delta.threads and not delta.new_visuals:
             return None
         folder = table_folder(self._place, self._manifest)
         vectors = self._store.snapshot().learned.vectors if self._manifest.vectors else {}
         first = FirstSegment(FirstTerms(folder), vectors)
-        return Segment.write(work / "segment", changed, delta, self._manifest, first)
+        return NewSegment.write(work / "segment", changed, delta, self._manifest, first)
 
     def _send(self, prepared: Prepared) -> None:
         """Write the documents of a commit, and make them visible to searches, which leave them out until the manifest
@@ -127,25 +122,31 @@ class ClusterWriter(PendingChanges):
         cluster, build = self._place.cluster, self._manifest.build
         generation = prepared.manifest.generation
         self._remove_left(generation)
-        for kind, lines in prepared.lines.items():
-            cluster.bulk(self._place.index(kind, build), lines)
         data = binary(prepared.commit.pack())
         commit = line(commit_key(generation), 0, {"table": "commit", "block": generation, "data": data})
-        cluster.bulk(self._place.index("rows", build), [commit])
-        cluster.request("POST", f"/{','.join(self._place.index(kind, build) for kind in KINDS)}/_refresh")
+        lines = {**prepared.lines, "rows": [*prepared.lines.get("rows", ()), commit]}
+        for kind, own in lines.items():
+            self._lease.check()
+            cluster.bulk(self._place.index(kind, build), own)
+        self._place.refresh(build)
 
     def _remove_left(self, generation: int) -> None:
         """Remove what a writer that died has left of this generation; its ids might not be those of this commit."""
-        names = ",".join(self._place.index(kind, self._manifest.build) for kind in KINDS)
+        place = self._place
+        indexes = [place.index(kind, self._manifest.build) for kind in KINDS]
         query = {"query": {"range": {"from": {"gte": generation}}}}
-        self._place.cluster.request("POST", f"/{names}/_refresh")
-        left = self._place.cluster.search(names, {**query, "size": 1, "_source": False}).get("hits", {})
-        if left.get("hits"):
+        place.refresh(self._manifest.build)
+        while (
+            place.cluster.search(",".join(indexes), {**query, "size": 1, "_source": False}).get("hits", {}).get("hits")
+        ):
+            self._lease.check()
             params = {"refresh": "true", "conflicts": "proceed"}
-            self._place.cluster.request("POST", f"/{names}/_delete_by_query", query, params)
+            place.cluster.request("POST", f"/{','.join(indexes)}/_delete_by_query", query, params)
+            place.refresh(self._manifest.build)
 
     def _replace(self, manifest: StoreManifest) -> None:
         """Replace the manifest: the point from which readers see the change."""
+        self._lease.check()
         if not self._place.put_manifest(manifest, self._stored):
             raise self._overtaken()
         self._stored = self._place.stored_manifest()
