@@ -120,8 +120,14 @@ class Trials:
                 writer.put(changes.posts.values())
                 writer.delete(changes.deleted_posts)
                 writer.commit()
-            engines = Engine(store.snapshot(), store=store), Engine.open(address)
-            return sum(answer(engines[0], query) != answer(engines[1], query) for query in self.expected)
+            one, other = Engine(store.snapshot(), store=store), Engine.open(address)
+            wrong = 0
+            for query in self.expected:
+                pages = [[(hit.id, hit.score) for hit in engine.search(query).hits] for engine in (one, other)]
+                if [hit[0] for hit in pages[0]] != [hit[0] for hit in pages[1]]:
+                    wrong += 1
+                    print(f"{query}: {pages[0]}, in the cluster {pages[1]}", file=sys.stderr)
+            return wrong
 
     def kills(self, times: int) -> None:
         """Kill a node that is not the manager, each time as soon as the cluster is green."""
@@ -145,40 +151,49 @@ class Trials:
         return self.nodes.wait()
 
     def stops(self, times: int) -> None:
-        """Kill all nodes for a minute under a server: its pages are clean 503, and it recovers by itself."""
+        """Kill all nodes for a minute under a server and a writer: pages are clean 503, both recover by themselves, and
+        what was acknowledged is there."""
         port = 9390
         command = [sys.executable, "-m", "porism.cli", "serve", self.address, "--port", str(port), "--workers", "1"]
         server = subprocess.Popen([*command, "--operator-port", "0"], stderr=subprocess.PIPE)
+        store = open_cluster(self.address)
+        own = list(store.snapshot().content.question_ids())[:REPLACED]
+        recovered, wrong = [], []
         try:
             wait_for(lambda: status(port, "/ready")[0] == 200, 300)
-            recovered, wrong = [], []
-            for _ in range(times):
-                for number in range(len(self.nodes.nodes)):
-                    self.nodes.kill(number)
-                end = time.monotonic() + OUTAGE
-                wait_for(lambda: status(port, "/ready")[0] == 503, 60)
-                seen = set()
-                while time.monotonic() < end:
-                    found = status(port, f"/search?q=outage+{time.monotonic_ns()}")
-                    seen.add(found)
-                    time.sleep(1)
-                wrong += [one for one in seen if one != (503, "5")]
-                for number in range(len(self.nodes.nodes)):
-                    self.nodes.restart(number)
-                self.nodes.wait()
-                began = time.monotonic()
-                wait_for(lambda: status(port, "/ready")[0] == 200, 120)
-                wait_for(lambda: status(port, f"/search?q=recovered+{time.monotonic_ns()}")[0] == 200, 120)
-                recovered.append(time.monotonic() - began)
-            result = (
-                f"{times} times: other answers than 503 with Retry-After: {len(wrong)}; after green the server answers "
-                f"within {max(recovered, default=0):.1f} s"
-            )
-            print(*wrong[:3], file=sys.stderr)
-            self.row("all nodes killed for a minute, seen from the page", result, bool(wrong))
+            with Writer(store, own) as writer:
+                for _ in range(times):
+                    wrong += self._outage(port)
+                    began = time.monotonic()
+                    wait_for(lambda: status(port, "/ready")[0] == 200, 120)
+                    wait_for(lambda: status(port, f"/search?q=recovered+{time.monotonic_ns()}")[0] == 200, 120)
+                    recovered.append(time.monotonic() - began)
         finally:
             server.terminate()
             server.wait(60)
+        lost = writer.lost()
+        print(*wrong[:3], *lost[:3], sep="\n", file=sys.stderr)
+        result = (
+            f"{times} times: other answers than 503 with Retry-After: {len(wrong)}; after green the server answers "
+            f"within {max(recovered, default=0):.1f} s; {len(writer.seconds):,} commits acknowledged, "
+            f"{len(writer.failures)} refused, {len(lost)} changes lost"
+        )
+        self.row("all nodes killed for a minute, seen from the page", result, bool(wrong or lost))
+
+    def _outage(self, port: int) -> list[tuple[int, str]]:
+        """Kill all nodes for a minute; return the answers of pages that are not those of an outage."""
+        for number in range(len(self.nodes.nodes)):
+            self.nodes.kill(number)
+        end = time.monotonic() + OUTAGE
+        wait_for(lambda: status(port, "/ready")[0] == 503, 60)
+        seen = set()
+        while time.monotonic() < end:
+            seen.add(status(port, f"/search?q=outage+{time.monotonic_ns()}"))
+            time.sleep(1)
+        for number in range(len(self.nodes.nodes)):
+            self.nodes.restart(number)
+        self.nodes.wait()
+        return [one for one in seen if one != (503, "5")]
 
     def loads(self, times: int) -> None:
         """Kill a load twice, begin it again, and compare the result."""
@@ -309,7 +324,7 @@ def main() -> int:
     with Nodes(heap=options.heap, port=options.port) as nodes:
         trials = Trials(nodes, options.index, expected)
         print("| trial | result |\n|---|---|")
-        for name in ("copy", "kills", "snapshots", "swaps", "managers", "loads", "stops"):
+        for name in ("kills", "managers", "copy", "snapshots", "swaps", "loads", "stops"):
             times = getattr(options, name)
             if times:
                 try:

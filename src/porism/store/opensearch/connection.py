@@ -22,7 +22,7 @@ from opensearchpy.serializer import JSONSerializer
 from porism import deadline
 from porism.errors import PorismError
 from porism.store.opensearch.address import ClusterAddress, Credentials, check_transport
-from porism.store.opensearch.problems import PASSING, NoAnswer, cause, explain
+from porism.store.opensearch.problems import PASSING, PASSING_KINDS, NoAnswer, cause, explain
 from porism.store.opensearch.transport import CBOR, LINES, open_transport
 
 OLDEST = (3, 0)  # of OpenSearch
@@ -297,10 +297,11 @@ class Cluster:
 
 def _passes(error: TransportError) -> bool:
     """Return whether a request may succeed later. A write block on full disks has the status of back-pressure, and
-    stays."""
-    if error.status_code == 429 and "cluster_block" in cause(error.info)[0]:
+    stays; a search whose node ends on the way has the status of a failure, and passes."""
+    kind = cause(error.info)[0]
+    if error.status_code == 429 and "cluster_block" in kind:
         return False
-    return error.status_code in PASSING
+    return error.status_code in PASSING or PASSING_KINDS.search(kind) is not None
 
 
 def _whatever(answer: Any) -> None:

@@ -75,6 +75,7 @@ BLOCKS_AT_ONCE = 250
 SENDERS = 2
 HIGHEST = {"formulas": "id", "expressions": "id", "visuals": "id", "posts": "id", "comments": "id", "users": "id"}
 LOAD = "load"
+MANY_THREADS = 10_000  # from which on it pays to wait until the source of what was loaded can be removed
 MARK_SECONDS = 2.0  # between two notes of how far a load is
 
 
@@ -154,7 +155,7 @@ class Loader:
         self._send("others", "rows", None, self._others)
         data = binary(self._manifest(files).to_bytes())
         self._bulk("rows", [line(MANIFEST, 0, {"table": MANIFEST, "data": data})])
-        self._place.finish(self._build)
+        self._place.finish(self._build, slim=len(self._first) > MANY_THREADS)
         before = self._place.current()
         self._place.show(self._build)
         for build in self._place.builds():

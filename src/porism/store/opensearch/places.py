@@ -3,6 +3,7 @@ nobody else did."""
 
 from __future__ import annotations
 
+import time
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -16,6 +17,7 @@ from porism.store.opensearch.problems import Conflict, Missing
 from porism.store.opensearch.schema import KINDS, MANIFEST, Kind, alias_name, index_name, mapping, replicated, settings
 
 AGAIN = "copy one there: porism store copy FOLDER ADDRESS"
+PRUNING_SECONDS = 90.0
 STATE_MAPPING = {"dynamic": False, "properties": {}}
 
 
@@ -81,12 +83,27 @@ class ClusterPlace:
         with ThreadPoolExecutor(len(KINDS)) as executor:
             list(executor.map(make, KINDS))
 
-    def finish(self, build: int) -> None:
+    def finish(self, build: int, slim: bool) -> None:
         """Make what was loaded visible to searches, in one segment, with a copy on another node where there is one."""
         names = ",".join(self.index(kind, build) for kind in KINDS)
-        self.refresh(build)
+        if slim:
+            self._wait_for_pruning(names)
         self.cluster.request("POST", f"/{names}/_forcemerge", params={"max_num_segments": "1"}, seconds=3600)
+        self.refresh(build)  # searches use the merged segment from now on
         self.cluster.request("PUT", f"/{names}/_settings", replicated())
+
+    def _wait_for_pruning(self, names: str) -> None:
+        """Wait until no node could need the source of what was loaded. Merging then removes it, which halves the index;
+        nodes agree on it every 30 seconds."""
+        self.cluster.request("POST", f"/{names}/_flush")
+        end = time.monotonic() + PRUNING_SECONDS
+        params = {"level": "shards", "filter_path": "**.retention_leases.leases.retaining_seq_no,**.seq_no.max_seq_no"}
+        while time.monotonic() < end:
+            indexes = self.cluster.request("GET", f"/{names}/_stats", params=params)["indices"].values()
+            copies = [copy for index in indexes for shard in index["shards"].values() for copy in shard]
+            if all(_is_prunable(copy) for copy in copies):
+                return
+            time.sleep(1)
 
     def refresh(self, build: int) -> None:
         """Make what was written visible to searches."""
@@ -192,3 +209,9 @@ class ClusterPlace:
         """Return what differs after every commit: the newest build and the version of its manifest."""
         found = self._get(alias_name(self.name, "rows"), MANIFEST, ("_none_",))
         return found["_index"], found.get("_seq_no")
+
+
+def _is_prunable(copy: Mapping[str, Any]) -> bool:
+    """Return whether a copy of a shard keeps nothing for nodes that may come back."""
+    leases = copy.get("retention_leases", {}).get("leases", ())
+    return all(lease["retaining_seq_no"] > copy["seq_no"]["max_seq_no"] for lease in leases)

@@ -17,6 +17,11 @@ from porism.store.opensearch.address import AUTHORITY, USER, ClusterAddress
 
 # Answers that mean "not now". The request is repeated while there is time.
 PASSING = frozenset({429, 502, 503, 504})
+# Other answers that mean it, by their types: a node has ended while it worked for a request.
+PASSING_KINDS = re.compile(
+    "node_(?:dis|not_)connected|node_closed|transport_exception|(?:search|reader)_context_missing|"
+    "shard_closed|shard_not_found|shard_not_in_primary_mode|already_closed"
+)
 LONGEST_REASON = 300
 
 

@@ -125,7 +125,9 @@ def mapping(kind: Kind, meta: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "dynamic": "strict",
         "_meta": dict(meta),
-        "_source": {"enabled": False, "recovery_source_enabled": False},
+        # A copy on a node that comes back gets what was written meanwhile as source. `ClusterPlace.finish` removes that
+        # of a build.
+        "_source": {"enabled": False},
         "properties": {"from": {"type": "long", "doc_values": False}, **_FIELDS[kind]},
     }
 
