@@ -217,8 +217,7 @@ _INVISIBLE = ("\u2061", "\u2062", "\u2063", "\u2064")
 
 
 def symbol_tree(mathml: str) -> SymbolNode | None:
-    """Return the symbol tree of a `math` element, None when nothing is visible. Raise UnreadableMathML for ill-formed
-    MathML and for elements that the original does not know."""
+    """Return the symbol tree of a `math` element, or None; raise UnreadableMathML as the original does."""
     reader = _MathReader()
     parser = expat.ParserCreate()
     parser.buffer_text = True
