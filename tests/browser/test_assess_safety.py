@@ -19,8 +19,8 @@ from playwright.sync_api import Page, sync_playwright
 
 from chromium import Chromium, chromium, free_port, log_in
 from lab_case import ATTACK, PASSWORD, LabCase
+from porism import accounts
 from porism.integrity import describe_file, seal
-from porism.lab.judging import people
 from porism.lab.judging.assessments import assessments
 from porism.lab.judging.assign import assign_items, assign_topic
 from porism.lab.judging.assignments import Duty, assigned_items, assignments
@@ -56,9 +56,9 @@ def served(case: LabCase, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         store.execute("UPDATE posts SET body = ?, title = '' WHERE id = 13", (ATTACK,))
         store.execute("UPDATE comments SET body = ?", (ATTACK,))
     renew_checksums(folder / "collection")
-    cost, people.COST = people.COST, (2, 8, 1)
+    cost, accounts.COST = accounts.COST, (2, 8, 1)
     journal = case.journal(folder / "lab.journal")
-    people.COST = cost
+    accounts.COST = cost
     load_pool(journal, 1, [PoolItem("A.1", "d_2")], [PooledAnswer("A.1", "d_2", ATTACK)])
     with journal.write() as connection:
         connection.execute("UPDATE topic SET question = ? WHERE id = 'A.1'", (ATTACK,))
