@@ -11,18 +11,25 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from attack.cluster.nodes import Nodes
 
 from cluster.stores import Collections
+from corpus.test_slice import write_cut
 from porism.analysis.schema import THREAD
+from porism.corpus.build.pipeline import build
+from porism.corpus.post import Formula
+from porism.corpus.sources.detect import open_source
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.progress import Silent
 from porism.records import Explanation
 from porism.search.display.results import SearchHit
 from porism.search.engine import Engine
+from porism.store import open_content
 from porism.store.conformance import CHECKS, Subject
 from porism.store.conformance.subject import QUESTIONS, RECORDS, put
 from porism.store.embedded.store import EmbeddedStore
+from porism.store.maintenance import build_index
 from porism.store.opensearch.folders import copy_to_folder
 from porism.store.opensearch.load import copy_store
 from porism.store.opensearch.store import ClusterStore
@@ -214,6 +221,40 @@ def test_changes_equal_those_of_the_embedded_store(collections: Collections, dem
     for text in ("zyzzyva", "prime numbers $2^{89}-1$"):
         hits = [Engine(snapshot).search(text).hits for snapshot in (one, other)]
         assert_same_hits(*hits)
+
+
+def test_titles_of_linked_questions_have_formulas(collections: Collections, tmp_path: Path) -> None:
+    """A formula that a post shares with the title of a question outside the collection, before and after a change."""
+    build([open_source(write_cut(tmp_path / "cut"))], tmp_path / "collection", jobs=1)
+    build_index(open_content(tmp_path / "collection"), tmp_path / "index")
+    stores = EmbeddedStore(tmp_path / "index"), collections.copy(tmp_path / "index")
+
+    def shared() -> list[dict[int, list[Formula]]]:
+        return [store.snapshot().content.instances([100, 101], 10) for store in stores]
+
+    one, other = shared()
+    assert [len(found) for found in one.values()] == [1, 2]
+    assert other == one
+    for store in stores:
+        with store.writer() as writer:
+            writer.put([RawPost(5, "question", None, "Another $t$", "<p>No formula.</p>", "html")])
+            writer.commit()
+    one, other = shared()
+    assert [found[-1].post_id for found in one.values()] == [5, 9]
+    assert other == one
+    assert differences(stores[1].address, tmp_path / "index") == []
+
+
+def test_a_copy_that_was_away_gets_what_was_written(collections: Collections, nodes: Nodes, demo: Path) -> None:
+    """A node ends, a commit follows, and the node comes back: each of its shards is complete again."""
+    store = collections.copy(demo / "index")
+    nodes.wait()
+    away = next(number for number in range(len(nodes.nodes)) if number != nodes.manager())
+    nodes.kill(away)
+    put(store, QUESTIONS[:2])
+    nodes.restart(away)
+    nodes.wait()
+    assert store.snapshot().content.known_posts([QUESTIONS[0].id]) == {QUESTIONS[0].id}
 
 
 def test_an_older_build_comes_back_and_a_reader_follows(collections: Collections, demo: Path) -> None:

@@ -46,7 +46,7 @@ class CborSerializer(Serializer):
         """Read an answer."""
         try:
             return read_searches(s) if s.startswith(SEARCHES) else cbor2.loads(s)
-        except (ValueError, EOFError) as error:
+        except (cbor2.CBORError, ValueError, EOFError) as error:
             raise SerializationError(str(error), error) from error
 
     def dumps(self, data: Any) -> Any:
@@ -90,7 +90,7 @@ def _read_hits(data: Any, at: int, ids: Any, scores: Any) -> tuple[int, int]:
             return -1, at
         at += 2
         number += 1
-    return (number, at) if data[at] == BREAK else (-1, at)
+    return (number, at) if at < len(data) and data[at] == BREAK else (-1, at)
 
 
 def read_searches(data: bytes) -> Any:
@@ -161,7 +161,7 @@ def _refusal(status: int, data: bytes, kind: str) -> TransportError:
             info = cbor2.loads(data)
         elif kind.startswith("application/json"):
             info = JSONSerializer().loads(data.decode("utf-8"))
-    except (ValueError, EOFError, SerializationError):
+    except (cbor2.CBORError, ValueError, EOFError, SerializationError):
         pass  # a proxy's page, or half an answer: its bytes are shown
     error: TransportError = HTTP_EXCEPTIONS.get(status, TransportError)(status, "", info)  # type: ignore[assignment]
     return error
