@@ -189,7 +189,7 @@ def command(arguments: Sequence[str]) -> None:
     )
     options = parser.parse_args(arguments)
     for count in options.nodes:
-        with Nodes(count, options.heap, 9400, measured=True) as nodes:
+        with Nodes(count, options.heap, 9800, measured=True) as nodes:
             print(f"\n| {count} node{'s' * (count > 1)} | time | |\n|---|--:|--:|")
             if options.slice is not None:
                 copied(options.slice, nodes.address("slice"), 1)

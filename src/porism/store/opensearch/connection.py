@@ -297,10 +297,12 @@ class Cluster:
 
 def _passes(error: TransportError) -> bool:
     """Return whether a request may succeed later. A write block on full disks has the status of back-pressure, and
-    stays; a search whose node ends on the way has the status of a failure, and passes."""
+    stays; a search whose node ends on the way has the status of a failure, and may pass."""
     kind = cause(error.info)[0]
     if error.status_code == 429 and "cluster_block" in kind:
         return False
+    if error.status_code == 500 and "search_phase_execution" in kind:
+        return True
     return error.status_code in PASSING or PASSING_KINDS.search(kind) is not None
 
 
