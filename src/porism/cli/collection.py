@@ -11,7 +11,7 @@ from porism.cli.command import argument, command, section
 from porism.cli.options import COLLECTION, JSON
 
 if TYPE_CHECKING:
-    from porism.corpus.export.benchmark import Benchmark
+    from porism.corpus.export.records import Benchmark
 
 KINDS = ("post", "thread", "formula")
 
@@ -88,7 +88,7 @@ def export(args: argparse.Namespace) -> None:
 
 
 def _benchmark(args: argparse.Namespace) -> Benchmark:
-    from porism.corpus.export.benchmark import Benchmark
+    from porism.corpus.export.records import Benchmark
     from porism.corpus.topics.files import read_topics
     from porism.evaluate.qrels import read_qrels
     from porism.records import Judgment

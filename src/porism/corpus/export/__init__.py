@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 
 from porism.corpus.content import Content
-from porism.corpus.export.benchmark import Benchmark
+from porism.corpus.export.records import Benchmark
 from porism.errors import PorismError
 from porism.files import atomic_directory
 
@@ -20,8 +20,8 @@ FORMATS = {
     "parquet": ("records", "export_parquet"),
     "trec": ("records", "export_trec"),
     "pages": ("pages", "export"),
-    "beir": ("benchmark", "export_beir"),
-    "hf": ("benchmark", "export_hugging_face"),
+    "beir": ("records", "export_beir"),
+    "hf": ("records", "export_hugging_face"),
 }
 BENCHMARKS = ("beir", "hf")  # their functions also take a `Benchmark`
 

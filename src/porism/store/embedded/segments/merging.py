@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from porism.analysis.pieces import OPTION
 from porism.corpus.store.collection import Collection
-from porism.corpus.update.merge import merge_parts, write_generation
+from porism.corpus.update.delta import merge_parts, write_generation
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
 from porism.store.embedded.build import write_segment
