@@ -23,7 +23,7 @@ from attack.cluster.nodes import Nodes
 
 from bench._judged import SLICE, YEARS, index, is_missing
 from porism.corpus.topics.files import read_topics
-from porism.evaluate.runs.run import Ranking, read_run
+from porism.evaluate.runs.run import RunRanking, read_run
 from porism.store.opensearch.load import copy_store
 from porism.systems.runs.run import RunOptions, make_run
 
@@ -45,7 +45,7 @@ class Difference(NamedTuple):
     missing: int
 
 
-def difference(one: Ranking, other: Ranking) -> Difference | None:
+def difference(one: RunRanking, other: RunRanking) -> Difference | None:
     """Return how two rankings differ; None if they have the same items in the same order."""
     if list(one.ids) == list(other.ids):
         return None

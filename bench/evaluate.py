@@ -17,7 +17,7 @@ from porism.evaluate.measures.measure import LAB, parse_all
 from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import Qrels, read_qrels, write_qrels
 from porism.evaluate.runs.check import check_run
-from porism.evaluate.runs.run import Ranking, Run, read_run, write_run
+from porism.evaluate.runs.run import Run, RunRanking, read_run, write_run
 
 TOPICS, HITS, JUDGED = 1000, 1000, 450
 CASES = 100
@@ -35,11 +35,11 @@ TREC_EVAL_MEASURES = {  # names on the command line of trec_eval
 def write_big_case(folder: Path) -> tuple[Path, Path]:
     """Write a run of a million hits, and qrels of 450 judgments a topic, most of them of hits."""
     chance = np.random.default_rng(1)
-    rankings: dict[str, Ranking] = {}
+    rankings: dict[str, RunRanking] = {}
     qrels: Qrels = {}
     for number in range(1, TOPICS + 1):
         items = [str(item) for item in chance.choice(3_000_000, HITS, replace=False)]
-        rankings[f"A.{number}"] = Ranking(items, (-np.sort(-chance.random(HITS)) * 20).tolist())
+        rankings[f"A.{number}"] = RunRanking(items, (-np.sort(-chance.random(HITS)) * 20).tolist())
         judged = [*chance.permutation(items)[: JUDGED - 100], *(f"{item}" for item in range(4_000_000, 4_000_100))]
         qrels[f"A.{number}"] = dict(zip(map(str, judged), chance.integers(0, 4, JUDGED).tolist(), strict=True))
     write_run(Run("big", "task1", rankings, "big"), folder / "T-task1-big-auto-both-P.tsv")
@@ -81,14 +81,14 @@ def random_case(seed: int) -> tuple[Qrels, Run]:
     chance = random.Random(seed)
     docs = [str(number) for number in chance.sample(range(10**6), 120)]
     qrels: Qrels = {}
-    rankings = {"A.999": Ranking(["1"], [1.0])}
+    rankings = {"A.999": RunRanking(["1"], [1.0])}
     for number in range(1, 31):
         qrels[f"A.{number}"] = {
             doc: chance.choice([0, 0, 0, 1, 2, 3]) for doc in chance.sample(docs, chance.randint(3, 60))
         }
         if chance.random() > 0.2:
             found = chance.sample(docs, chance.randint(1, 120))
-            rankings[f"A.{number}"] = Ranking(found, [round(chance.random() * 8) / 4 for _ in found])
+            rankings[f"A.{number}"] = RunRanking(found, [round(chance.random() * 8) / 4 for _ in found])
     return qrels, Run("random", "trec", rankings, "random")
 
 

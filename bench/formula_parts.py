@@ -21,7 +21,7 @@ from bench._judged import (
     scores,
 )
 from porism.evaluate.qrels import read_qrels
-from porism.evaluate.runs.run import LIMIT, Ranking, write_rankings
+from porism.evaluate.runs.run import LIMIT, RunRanking, write_rankings
 from porism.search.formulas.features import FEATURES, WEIGHTS
 from porism.store import open_content
 from porism.systems.runs.topics import SPARE
@@ -126,11 +126,11 @@ def report(title: str, tests: dict[str, list[Topic]], weights: Array) -> None:
     print(f"  {'   '.join(' / '.join(one[1].split()) for one in figures)}   {title}", flush=True)
 
 
-def ranking(topic: Topic, weights: Array) -> Ranking:
+def ranking(topic: Topic, weights: Array) -> RunRanking:
     """Return the ranking of the candidates, by visual id."""
     best = order(topic, weights)
     ids = [str(number) for number in topic.visual_ids[best].tolist()]
-    return Ranking(ids, (topic.features @ weights)[best].tolist(), ["-"] * len(ids))
+    return RunRanking(ids, (topic.features @ weights)[best].tolist(), ["-"] * len(ids))
 
 
 if __name__ == "__main__":

@@ -343,6 +343,37 @@ def test_modules_and_functions_are_short(path: Path) -> None:
             assert (node.end_lineno or 0) - node.lineno <= 60, f"{path}:{node.lineno}: {node.name} is too long"
 
 
+# Functions that may have more parameters than six: loops compiled by numba, and those whose signatures are not ours.
+COMPILED_LOOP = re.compile(r"compiled|jit|kernel|vectorize")
+WIDE = {
+    "perform_request": "the signature is that of opensearch-py",
+    "HashedNode.__init__": "compiled, and called for every node of every formula",
+}
+
+
+@for_each_module
+def test_functions_have_at_most_six_parameters(path: Path) -> None:
+    for owner in (tree_of(path), *(node for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef))):
+        for node in owner.body:
+            if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            name = f"{owner.name}.{node.name}" if isinstance(owner, ast.ClassDef) else node.name
+            given = [one.arg for one in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)]
+            is_loop = any(COMPILED_LOOP.search(ast.unparse(one)) for one in node.decorator_list)
+            if not is_loop and name not in WIDE and node.name not in WIDE:
+                wide = len(given) - (given[:1] in (["self"], ["cls"])) > 6
+                assert not wide, f"{path}:{node.lineno}: {name}: group its parameters into a value that has a name"
+
+
+def test_a_class_name_is_used_once() -> None:
+    places: dict[str, list[str]] = {}
+    for path in MODULES:
+        for node in ast.walk(tree_of(path)):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(f"{path.relative_to(SOURCE)}:{node.lineno}")
+    assert not {name: found for name, found in places.items() if len(found) > 1}
+
+
 def test_no_text_names_a_path_of_a_machine() -> None:
     tracked = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split(
         "\n"

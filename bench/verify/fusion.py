@@ -18,7 +18,7 @@ from bench.verify.matrix import systems_of
 from bench.verify.measure import by_visual_id, made_run
 from bench.verify.sets import SETS, TestSet, Workplace
 from porism.evaluate.qrels import read_qrels
-from porism.evaluate.runs.run import LIMIT, Ranking, read_run
+from porism.evaluate.runs.run import LIMIT, RunRanking, read_run
 from porism.evaluate.table import ResultTable
 from porism.progress import Progress
 from porism.systems.loading import DEFAULT
@@ -89,7 +89,7 @@ def year_scores(place: Workplace, test: TestSet, progress: Progress) -> YearScor
     return YearScores(test, tuple(systems), tuple(topics))
 
 
-def _topic_scores(rankings: Sequence[Ranking | None], relevant: set[str]) -> TopicScores:
+def _topic_scores(rankings: Sequence[RunRanking | None], relevant: set[str]) -> TopicScores:
     place: dict[str, int] = {}
     for ranking in rankings:
         for item in ranking.items if ranking else ():

@@ -19,7 +19,7 @@ from porism.evaluate.measures.measure import parse_all
 from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.lookup import to_visual_ids
-from porism.evaluate.runs.run import Ranking, Run, read_run
+from porism.evaluate.runs.run import Run, RunRanking, read_run
 from porism.files import atomic_file
 from porism.progress import Progress
 from porism.store import open_content
@@ -70,7 +70,7 @@ def compare_runs(reference: Run, run: Run) -> Fidelity:
     )
 
 
-def _scored(ranking: Ranking) -> Scored:
+def _scored(ranking: RunRanking) -> Scored:
     """Return items with scores, best first; equal scores keep the order of the file, and an item its best score."""
     found: dict[str, float] = {}
     for item, value in sorted(zip(ranking.items, ranking.scores, strict=True), key=lambda pair: -pair[1]):
@@ -223,11 +223,11 @@ def _reference_run(path: Path, test: TestSet) -> Run:
     return read_run(path)
 
 
-def _seven_columns(path: Path) -> dict[str, Ranking]:
-    rows: dict[str, Ranking] = {}
+def _seven_columns(path: Path) -> dict[str, RunRanking]:
+    rows: dict[str, RunRanking] = {}
     for line in path.read_text("utf-8").splitlines():
         topic, _, _, _, score_text, _, visual = line.split("\t")
-        ranking = rows.setdefault(topic, Ranking([], []))
+        ranking = rows.setdefault(topic, RunRanking([], []))
         ranking.items.append(visual)
         ranking.scores.append(float(score_text))
     return rows

@@ -12,33 +12,33 @@ from typing import IO, Any, NamedTuple
 from porism.errors import PorismError
 
 
-class Limit(NamedTuple):
+class LimitSetting(NamedTuple):
     """A limit: its value unless the environment sets another, and what it limits."""
 
     default: int
     meaning: str
 
 
-LIMITS: dict[str, Limit] = {
-    "unpacked_ratio": Limit(
+LIMITS: dict[str, LimitSetting] = {
+    "unpacked_ratio": LimitSetting(
         200,
         "how many times larger than a compressed file (.7z, .gz, .bz2, .xz) its content may be; the first 100 MB are "
         "free",
     ),
-    "row_bytes": Limit(1 << 26, "bytes of a row of XML, a line of JSON or of a table; a longer one is left out"),
-    "document_bytes": Limit(20_000_000, "bytes of a document in a folder; a larger one is left out"),
-    "document_links": Limit(
+    "row_bytes": LimitSetting(1 << 26, "bytes of a row of XML, a line of JSON or of a table; a longer one is left out"),
+    "document_bytes": LimitSetting(20_000_000, "bytes of a document in a folder; a larger one is left out"),
+    "document_links": LimitSetting(
         1,
         "names that a document in a folder may have (hard links), since others may be outside; one with more is left "
         "out",
     ),
-    "rst_characters": Limit(
+    "rst_characters": LimitSetting(
         2_000_000, "characters of a reStructuredText document, which is slow to read; a longer one is left out"
     ),
-    "post_characters": Limit(2_000_000, "characters of the body of a post; a longer one is left out"),
-    "comment_characters": Limit(50_000, "characters of a comment; a longer one is left out"),
-    "post_tags": Limit(20_000, "HTML tags in the body of a post or in a document; one with more is left out"),
-    "tag_depth": Limit(500, "HTML elements inside each other; deeper ones are left out, their text stays"),
+    "post_characters": LimitSetting(2_000_000, "characters of the body of a post; a longer one is left out"),
+    "comment_characters": LimitSetting(50_000, "characters of a comment; a longer one is left out"),
+    "post_tags": LimitSetting(20_000, "HTML tags in the body of a post or in a document; one with more is left out"),
+    "tag_depth": LimitSetting(500, "HTML elements inside each other; deeper ones are left out, their text stays"),
 }
 
 

@@ -21,7 +21,7 @@ from porism.evaluate.reliability import (
     recall_by_depth,
     relevant_found,
 )
-from porism.evaluate.runs.run import Ranking, Run
+from porism.evaluate.runs.run import Run, RunRanking
 from porism.evaluate.significance import (
     bootstrap,
     compare,
@@ -87,7 +87,7 @@ def test_all_pairs_are_corrected_within_a_measure() -> None:
     every = []
     for step in range(3):  # the same items with the scores turned round
         rankings = {
-            topic: Ranking(row.items, row.scores[step:] + row.scores[:step]) for topic, row in run.rankings.items()
+            topic: RunRanking(row.items, row.scores[step:] + row.scores[:step]) for topic, row in run.rankings.items()
         }
         every.append(score(qrels, Run(f"r{step}", "trec", rankings), measures))
     found = compare_all(every, measures, rounds=500)
@@ -97,7 +97,7 @@ def test_all_pairs_are_corrected_within_a_measure() -> None:
 
 
 def test_runs_without_common_topics_cannot_be_compared() -> None:
-    one = score({"A.1": {"a": 3}}, Run("one", "trec", {"A.1": Ranking(["a"], [1.0])}), [NDCG])
+    one = score({"A.1": {"a": 3}}, Run("one", "trec", {"A.1": RunRanking(["a"], [1.0])}), [NDCG])
     with pytest.raises(
         PorismError,
         match=re.escape("runs one and one have fewer than two topics in common\n  fix: compare runs on the same qrels"),
@@ -151,7 +151,7 @@ def test_a_topic_of_two_categories_is_in_both_subsets() -> None:
         ("difficulty", "easy", ("A.2",)),
     ]
     qrels = {"B.1": {"a": 3}, "B.2": {"a": 3}}
-    scores = score(qrels, Run("r", "trec", {"B.1": Ranking(["a"], [1.0])}), [NDCG])
+    scores = score(qrels, Run("r", "trec", {"B.1": RunRanking(["a"], [1.0])}), [NDCG])
     assert [(field, value, part.mean(NDCG)) for field, value, part in score_subsets(scores, infos)] == [
         ("category", "concept", 1.0),
         ("category", "proof", 0.5),
@@ -161,7 +161,7 @@ def test_a_topic_of_two_categories_is_in_both_subsets() -> None:
 
 def test_coverage() -> None:
     qrels = {"A.1": {"a": 3, "b": 0, "z": 2}, "A.2": {"a": 3}}
-    run = Run("r", "trec", {"A.1": Ranking(["a", "x", "b", "y"], [4.0, 3.0, 2.0, 1.0])})
+    run = Run("r", "trec", {"A.1": RunRanking(["a", "x", "b", "y"], [4.0, 3.0, 2.0, 1.0])})
     assert judged_by_depth(run, qrels, (1, 2, 4)) == [(1, 1.0), (2, 0.5), (4, 0.5)]
     assert relevant_found(run, qrels) == pytest.approx(1 / 3)
     assert recall_by_depth(run, qrels)[0] == (1, pytest.approx(0.25))
@@ -172,12 +172,12 @@ def test_coverage() -> None:
 
 def test_leaving_a_team_out_removes_what_only_it_contributed() -> None:
     qrels = {"A.1": {"a": 3, "b": 3, "c": 0}}
-    one = Run("one", "trec", {"A.1": Ranking(["a", "c"], [2.0, 1.0])})
-    two = Run("two", "trec", {"A.1": Ranking(["b", "c"], [2.0, 1.0])})
+    one = Run("one", "trec", {"A.1": RunRanking(["a", "c"], [2.0, 1.0])})
+    two = Run("two", "trec", {"A.1": RunRanking(["b", "c"], [2.0, 1.0])})
     rows = leave_team_out(qrels, {"T": [one], "U": [two]}, parse("MAP'"))
     assert [(row.team, row.removed, row.full, row.reduced) for row in rows] == [("T", 1, 0.5, 0.0), ("U", 1, 0.5, 0.0)]
     rows = leave_team_out(qrels, {"T": [one, two], "U": [two]}, parse("MAP'"))
     assert [row.removed for row in rows] == [1, 1, 0]
-    alone = Run("alone", "trec", {"A.1": Ranking(["a"], [1.0])})
+    alone = Run("alone", "trec", {"A.1": RunRanking(["a"], [1.0])})
     rows = leave_team_out(qrels, {"T": [alone], "U": [two]}, parse("MAP'"))
     assert (rows[0].full, rows[0].reduced, rows[0].change) == (0.5, None, None)  # nothing judged is left of it

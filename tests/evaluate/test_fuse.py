@@ -11,13 +11,17 @@ from hypothesis import strategies as st
 from porism.errors import PorismError
 from porism.evaluate.fusion import FUSIONS, ScoredIds, rrf
 from porism.evaluate.runs.derive import fuse
-from porism.evaluate.runs.run import Ranking, Run
+from porism.evaluate.runs.run import Run, RunRanking
 
-ONE = Run("one", "trec", {"A.1": Ranking(["a", "b", "c"], [3.0, 2.0, 1.0])})
+ONE = Run("one", "trec", {"A.1": RunRanking(["a", "b", "c"], [3.0, 2.0, 1.0])})
 TWO = Run(
     "two",
     "trec",
-    {"A.1": Ranking(["b", "d"], [10.0, 5.0]), "A.10": Ranking(["x"], [1.0]), "A.2": Ranking(["y"], [1.0])},
+    {
+        "A.1": RunRanking(["b", "d"], [10.0, 5.0]),
+        "A.10": RunRanking(["x"], [1.0]),
+        "A.2": RunRanking(["y"], [1.0]),
+    },
 )
 
 
@@ -55,7 +59,7 @@ def test_the_order_of_the_runs_does_not_matter(
     rows: list[list[tuple[str, float]]], method: str, chance: object
 ) -> None:
     runs = [
-        Run(f"r{place}", "trec", {"A.1": Ranking([item for item, _ in row], [value for _, value in row])})
+        Run(f"r{place}", "trec", {"A.1": RunRanking([item for item, _ in row], [value for _, value in row])})
         for place, row in enumerate(rows)
     ]
     other = list(runs)
@@ -64,9 +68,9 @@ def test_the_order_of_the_runs_does_not_matter(
 
 
 def test_posts_of_formulas_are_kept() -> None:
-    one = Run("one", "task2", {"B.1": Ranking(["1"], [1.0], ["10"])})
-    two = Run("two", "task2", {"B.1": Ranking(["2", "1"], [2.0, 1.0], ["20", "10"])})
-    assert fuse([one, two]).rankings["B.1"] == Ranking(
+    one = Run("one", "task2", {"B.1": RunRanking(["1"], [1.0], ["10"])})
+    two = Run("two", "task2", {"B.1": RunRanking(["2", "1"], [2.0, 1.0], ["20", "10"])})
+    assert fuse([one, two]).rankings["B.1"] == RunRanking(
         ["1", "2"], [pytest.approx(1 / 61 + 1 / 62), pytest.approx(1 / 61)], ["10", "20"]
     )
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunName, parse_name
 from porism.evaluate.runs.lookup import read_visual_map, to_visual_ids
-from porism.evaluate.runs.run import Ranking, Run, RunAnswer, break_ties, read_run, write_rankings, write_run
+from porism.evaluate.runs.run import Run, RunAnswer, RunRanking, break_ties, read_run, write_rankings, write_run
 from porism.records import Hit
 
 LINES = {
@@ -43,7 +43,7 @@ def test_a_task2_run_of_visual_ids_has_a_dash_for_the_post(tmp_path: Path) -> No
 def test_topics_in_several_places_are_joined(tmp_path: Path) -> None:
     path = tmp_path / "r.tsv"
     path.write_text("A.1\t1\t1\t9\tx\nA.2\t5\t1\t9\tx\nA.1\t2\t2\t8\tx\n", encoding="utf-8")
-    assert read_run(path).rankings["A.1"] == Ranking(["1", "2"], [9.0, 8.0])
+    assert read_run(path).rankings["A.1"] == RunRanking(["1", "2"], [9.0, 8.0])
 
 
 def test_all_errors_of_a_file_are_reported_together(tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_run_written_and_read_is_the_same_run(
     rankings = {}
     for topic, values in lists.items():
         items = [str(1000 + place) for place in range(len(values))]
-        rankings[topic] = Ranking(
+        rankings[topic] = RunRanking(
             items, break_ties(sorted(values, reverse=True)), ["7"] * len(items) if kind == "task2" else []
         )
     run = Run("r", kind, rankings, "tag")  # type: ignore[arg-type]
@@ -114,7 +114,7 @@ def test_answers_written_and_read_are_the_same(tmp_path: Path) -> None:
 
 def test_the_writer_numbers_ranks_limits_hits_and_breaks_ties(tmp_path: Path) -> None:
     hits = [Hit(number, 1.0) for number in range(1500)]
-    write_rankings([("A.1", Ranking.of(hits))], tmp_path / "r.tsv", "task1", "x")
+    write_rankings([("A.1", RunRanking.of(hits))], tmp_path / "r.tsv", "task1", "x")
     lines = (tmp_path / "r.tsv").read_text().splitlines()
     assert lines[:2] == ["A.1\t999\t1\t1.0\tx", "A.1\t998\t2\t0.9999999\tx"]
     assert len(lines) == 1000
@@ -125,9 +125,9 @@ def test_the_writer_numbers_ranks_limits_hits_and_breaks_ties(tmp_path: Path) ->
 
 
 def test_score_order_is_that_of_trec_eval() -> None:
-    ranking = Ranking(["9", "10", "8", "9"], [1.0, 1.0, 2.0, 5.0])
-    assert ranking.in_score_order() == Ranking(["8", "9", "10"], [2.0, 1.0, 1.0])
-    assert ranking.in_score_order(2) == Ranking(["8", "9"], [2.0, 1.0])
+    ranking = RunRanking(["9", "10", "8", "9"], [1.0, 1.0, 2.0, 5.0])
+    assert ranking.in_score_order() == RunRanking(["8", "9", "10"], [2.0, 1.0, 1.0])
+    assert ranking.in_score_order(2) == RunRanking(["8", "9"], [2.0, 1.0])
 
 
 def test_formulas_become_visual_ids_at_their_best_rank(tmp_path: Path) -> None:
@@ -135,10 +135,12 @@ def test_formulas_become_visual_ids_at_their_best_rank(tmp_path: Path) -> None:
     table.write_text('id\tpost\tvisual_id\n1\t7\tv1\n2\t7\tv2\n3\t8\tv1\n4\t"\tv3\n', encoding="utf-8")
     visual = read_visual_map(table)
     assert visual == {"1": "v1", "2": "v2", "3": "v1", "4": "v3"}
-    run = Run("r", "task2", {"B.1": Ranking(["2", "3", "1", "99", "v9"], [1, 3, 2, 9, 0.5], ["7", "8", "7", "7", "-"])})
-    assert to_visual_ids(run, visual).rankings["B.1"] == Ranking(["v1", "v2", "v9"], [3, 1, 0.5])
+    run = Run(
+        "r", "task2", {"B.1": RunRanking(["2", "3", "1", "99", "v9"], [1, 3, 2, 9, 0.5], ["7", "8", "7", "7", "-"])}
+    )
+    assert to_visual_ids(run, visual).rankings["B.1"] == RunRanking(["v1", "v2", "v9"], [3, 1, 0.5])
     with pytest.raises(PorismError, match="the map has none of the formula ids of run r"):
-        to_visual_ids(Run("r", "task2", {"B.1": Ranking(["5"], [1], ["7"])}), visual)
+        to_visual_ids(Run("r", "task2", {"B.1": RunRanking(["5"], [1], ["7"])}), visual)
     table.write_text("1\tv1\n2\tv2\n", encoding="utf-8")
     assert read_visual_map(table) == {"1": "v1", "2": "v2"}
 

@@ -11,7 +11,7 @@ from porism.errors import PorismError
 from porism.evaluate.measures.measure import Measure, parse, parse_all
 from porism.evaluate.measures.score import AVERAGES, Average, prime_filter, score
 from porism.evaluate.qrels import judged_only, read_qrels
-from porism.evaluate.runs.run import Ranking, Run, read_run, write_rankings
+from porism.evaluate.runs.run import Run, RunRanking, read_run, write_rankings
 
 from . import definitions
 from .random_runs import random_case
@@ -58,7 +58,7 @@ def test_the_plain_definitions_give_the_numbers_of_trec_eval(seed: int, average:
 
 def test_inferred_ap_counts_pooled_but_unjudged_items() -> None:
     qrels = {"A.1": {"a": 3, "b": -1, "c": 0, "d": 2, "e": 2}}
-    run = Run("r", "trec", {"A.1": Ranking(list("xbacd"), [5, 4, 3, 2, 1])})
+    run = Run("r", "trec", {"A.1": RunRanking(list("xbacd"), [5, 4, 3, 2, 1])})
     value = score(qrels, run, [parse("infAP")]).mean(parse("infAP"))
     assert value == pytest.approx(definitions.inferred_ap([None, -1, 3, 0, 2], [3, -1, 0, 2, 2]), abs=1e-6)
     assert score({"A.1": {"a": 3, "b": -1, "c": 0}}, run, [parse("judged@2")]).mean(parse("judged@2")) == 0.0
@@ -66,8 +66,8 @@ def test_inferred_ap_counts_pooled_but_unjudged_items() -> None:
 
 def test_a_prime_form_of_any_measure_sees_judged_hits_only() -> None:
     qrels = {"A.1": {"a": 3, "b": 0, "c": 2}}
-    run = Run("r", "trec", {"A.1": Ranking(list("xaybc"), [5, 4, 3, 2, 1])})
-    filtered = Run("r", "trec", {"A.1": Ranking(list("abc"), [4, 2, 1])})
+    run = Run("r", "trec", {"A.1": RunRanking(list("xaybc"), [5, 4, 3, 2, 1])})
+    filtered = Run("r", "trec", {"A.1": RunRanking(list("abc"), [4, 2, 1])})
     for name in ("Compat{}(p=0.8)", "SetP{}", "RR{}@2", "IPrec{}@0.5"):
         plain, prime = parse(name.format("")), parse(name.format("'"))
         assert score(qrels, run, [prime]).mean(prime) == score(qrels, filtered, [plain]).mean(plain) > 0
@@ -75,19 +75,21 @@ def test_a_prime_form_of_any_measure_sees_judged_hits_only() -> None:
 
 
 def test_a_measure_without_a_program_to_compute_it_is_reported() -> None:
-    run = Run("r", "trec", {"A.1": Ranking(["a"], [1])})
+    run = Run("r", "trec", {"A.1": RunRanking(["a"], [1])})
     with pytest.raises(PorismError, match=r"RBP\(rel=2\).*(?s:.)*\n  fix: install a provider of the measure"):
         score({"A.1": {"a": 3}}, run, [parse("RBP(rel=2)")])
 
 
 def test_codes_5_and_6_are_not_judged() -> None:
-    run = Run("r", "trec", {"A.1": Ranking(["a", "b"], [2, 1])})
+    run = Run("r", "trec", {"A.1": RunRanking(["a", "b"], [2, 1])})
     assert score({"A.1": {"a": 5, "b": 3}}, run, [parse("nDCG'")]).mean(parse("nDCG'")) == 1.0
 
 
 def test_the_three_ways_to_average() -> None:
     qrels = {"A.1": {"a": 3}, "A.2": {"a": 3}, "A.3": {"a": 3}}
-    run = Run("r", "trec", {"A.1": Ranking(["a"], [1]), "A.2": Ranking(["x"], [1]), "A.9": Ranking(["x"], [1])})
+    run = Run(
+        "r", "trec", {"A.1": RunRanking(["a"], [1]), "A.2": RunRanking(["x"], [1]), "A.9": RunRanking(["x"], [1])}
+    )
     means = {average: score(qrels, run, [parse("nDCG'")], average) for average in AVERAGES}
     assert {average: (len(one.topics), round(one.mean(parse("nDCG'")), 3)) for average, one in means.items()} == {
         "official": (1, 1.0),
@@ -98,7 +100,7 @@ def test_the_three_ways_to_average() -> None:
 
 def test_only_the_first_1000_hits_count_and_they_are_taken_before_the_filter() -> None:
     items = [str(number) for number in range(1001)]
-    run = Run("r", "trec", {"A.1": Ranking([*items, "a"], [float(-number) for number in range(1002)])})
+    run = Run("r", "trec", {"A.1": RunRanking([*items, "a"], [float(-number) for number in range(1002)])})
     with pytest.raises(PorismError, match="run r has no judged hits"):
         score({"A.1": {"a": 3}}, run)
 
@@ -139,7 +141,7 @@ def test_only_the_first_1000_hits_count_and_they_are_taken_before_the_filter() -
 def test_what_cannot_be_scored_is_an_error(
     qrels: dict[str, dict[str, int]], run: dict[str, list[str]], message: str
 ) -> None:
-    rankings = {topic: Ranking(items, [1.0] * len(items)) for topic, items in run.items()}
+    rankings = {topic: RunRanking(items, [1.0] * len(items)) for topic, items in run.items()}
     with pytest.raises(PorismError, match=f"^{re.escape(message)}$"):
         score(qrels, Run("r", "trec", rankings))
 
@@ -153,7 +155,9 @@ def test_every_measure_stays_between_0_and_1(rows: list[tuple[int | None, float]
     grades = {f"d{place}": grade for place, (grade, _) in enumerate(rows) if grade is not None} | {
         f"m{place}": grade for place, grade in enumerate([3, *missed])
     }
-    run = Run("r", "trec", {"A.1": Ranking([f"d{place}" for place in range(len(rows))], [value for _, value in rows])})
+    run = Run(
+        "r", "trec", {"A.1": RunRanking([f"d{place}" for place in range(len(rows))], [value for _, value in rows])}
+    )
     if not any(grade is not None for grade, _ in rows):
         return
     scores = score({"A.1": grades}, run, EVERY)
@@ -168,11 +172,12 @@ def test_moving_a_better_item_up_never_lowers_ndcg(grades: list[int], data: st.D
     order = [f"d{number}" for number in range(len(grades))]
     falling = [float(-number) for number in range(len(order))]
     measure = parse("nDCG'")
-    before = score(qrels, Run("r", "trec", {"A.1": Ranking(order, falling)}), [measure]).mean(measure)
+    before = score(qrels, Run("r", "trec", {"A.1": RunRanking(order, falling)}), [measure]).mean(measure)
     if grades[place] >= grades[place - 1]:
         order[place - 1], order[place] = order[place], order[place - 1]
         assert (
-            score(qrels, Run("r", "trec", {"A.1": Ranking(order, falling)}), [measure]).mean(measure) >= before - 1e-12
+            score(qrels, Run("r", "trec", {"A.1": RunRanking(order, falling)}), [measure]).mean(measure)
+            >= before - 1e-12
         )
 
 
@@ -208,7 +213,7 @@ def test_published_linked_posts_are_averaged_over_all_topics(shared_data: Path) 
 
 def test_a_written_run_is_scored_in_the_order_it_was_written(tmp_path: Path) -> None:
     qrels = {"A.1": {"1": 3, "2": 0, "3": 2}}
-    write_rankings([("A.1", Ranking(["1", "2", "3"], [0.0, 0.0, 0.0]))], tmp_path / "r.tsv", "task1", "x")
+    write_rankings([("A.1", RunRanking(["1", "2", "3"], [0.0, 0.0, 0.0]))], tmp_path / "r.tsv", "task1", "x")
     assert score(qrels, read_run(tmp_path / "r.tsv"), [parse("nDCG'")]).mean(parse("nDCG'")) == pytest.approx(
         definitions.ndcg([3, 0, 2], [3, 2, 0])
     )

@@ -8,7 +8,7 @@ import pytest
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import parse
 from porism.evaluate.reliability import Stability, StabilityPoint, _taus, stability
-from porism.evaluate.runs.run import Ranking, Run
+from porism.evaluate.runs.run import Run, RunRanking
 from porism.evaluate.significance import kendall
 from porism.lab.sampling import shuffled
 from porism.records import Judgment
@@ -21,7 +21,7 @@ NDCG = parse("nDCG'")
 def run(name: str, misplaced: int) -> Run:
     """A run that ranks the one relevant item of each topic, item 1, at this place."""
     order = [*ITEMS[1 : misplaced + 1], ITEMS[0], *ITEMS[misplaced + 1 :]]
-    return Run(name, "task1", {topic: Ranking(order, [float(10 - at) for at in range(10)]) for topic in TOPICS})
+    return Run(name, "task1", {topic: RunRanking(order, [float(10 - at) for at in range(10)]) for topic in TOPICS})
 
 
 def judgments() -> list[Judgment]:
@@ -41,7 +41,7 @@ def test_random_systems_never_become_stable() -> None:
     runs = []
     for name in "abcdef":
         rankings = {
-            topic: Ranking(shuffled(ITEMS, 3, name, topic), [float(10 - at) for at in range(10)]) for topic in TOPICS
+            topic: RunRanking(shuffled(ITEMS, 3, name, topic), [float(10 - at) for at in range(10)]) for topic in TOPICS
         }
         runs.append(Run(name, "task1", rankings))
     found = stability(judgments(), runs, NDCG)

@@ -9,7 +9,7 @@ import pytest
 
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
-from porism.evaluate.runs.run import Ranking, Run, RunAnswer
+from porism.evaluate.runs.run import Run, RunAnswer, RunRanking
 from porism.evaluate.task3 import (
     FlagShares,
     Reference,
@@ -71,9 +71,9 @@ def test_codes_count_as_0_and_unjudged_topics_are_left_out() -> None:
 def test_task1_runs_as_task3() -> None:
     qrels = {"A.1": {"5": 3}, "A.2": {"7": 1}, "A.3": {"9": 2}}
     rankings = {
-        "A.1": Ranking(["4", "5"], [1.0, 2.0]),
-        "A.2": Ranking(["7", "8"], [1.0, 1.0]),
-        "A.3": Ranking(["1"], [1.0]),
+        "A.1": RunRanking(["4", "5"], [1.0, 2.0]),
+        "A.2": RunRanking(["7", "8"], [1.0, 1.0]),
+        "A.3": RunRanking(["1"], [1.0]),
     }
     found = score_as_task3(Run("r", "task1", rankings), qrels)
     assert (found.grades, found.average_relevance, found.precision) == ({"A.1": 3, "A.2": 1}, 2.0, 0.5)
@@ -167,8 +167,8 @@ def test_a_team_is_not_compared_with_its_own_references() -> None:
 
 def test_relevant_short_task1_answers_are_references() -> None:
     runs = [
-        Run("S-a", "task1", {"A.1": Ranking(["5", "6", "7"], [3.0, 2.0, 1.0])}),
-        Run("S-b", "task1", {"A.1": Ranking(["5"], [1.0])}),
+        Run("S-a", "task1", {"A.1": RunRanking(["5", "6", "7"], [3.0, 2.0, 1.0])}),
+        Run("S-b", "task1", {"A.1": RunRanking(["5"], [1.0])}),
     ]
     found = task1_references(runs, {"A.1": {"5": 2, "6": 1, "7": 3}}, {"5": "<p>five</p>", "6": "six", "7": "x" * 1300})
     assert found == [Reference("A.1", "5", "five", frozenset({"S-a", "S-b"}))]

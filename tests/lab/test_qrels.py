@@ -7,7 +7,7 @@ import pytest
 from porism.evaluate.measures.measure import parse
 from porism.evaluate.measures.score import score
 from porism.evaluate.qrels import read_qrels
-from porism.evaluate.runs.run import Ranking, Run
+from porism.evaluate.runs.run import Run, RunRanking
 from porism.lab.judging.assessments import Assessment
 from porism.lab.judging.qrels import QrelsVariants, kept_topics, merge, variants, with_unjudged, write_variants
 from porism.lab.pooling.pool import ItemId
@@ -103,7 +103,7 @@ def test_infap_infers_from_a_sampled_pool(tmp_path: Path) -> None:
     write_variants(variants(given, 1, pooled=pooled), 1, tmp_path)
     qrels = read_qrels(tmp_path / "qrel_task1_sampled.tsv")
     assert qrels == {"A.1": {"1": 3, "2": -1, "3": 2}}
-    run = Run("r", "task1", {"A.1": Ranking(["1", "2", "3"], [3.0, 2.0, 1.0])})
+    run = Run("r", "task1", {"A.1": RunRanking(["1", "2", "3"], [3.0, 2.0, 1.0])})
     measure = parse("infAP")
     # rank 1: 1; rank 3: 1/3 + 2/3 * 2/2 * (1 + e)/(1 + 2e) with e = .00001; half of their sum.
     expected = (1 + 1 / 3 + 2 / 3 * (1 + 1e-5) / (1 + 2e-5)) / 2

@@ -18,7 +18,7 @@ from bench.verify.page import matrix_page
 from bench.verify.sets import SETS, Workplace
 
 from porism.errors import PorismError
-from porism.evaluate.runs.run import Ranking, Run, read_run, write_run
+from porism.evaluate.runs.run import Run, RunRanking, read_run, write_run
 from porism.systems.declared.declaration import shipped
 from porism.systems.loading import DEFAULT
 from porism.systems.runs.provenance import code_version, used_modules
@@ -33,7 +33,7 @@ def random_run(seed: int) -> Run:
     for topic in range(1, 6):
         items = dice.sample(range(100), 60)
         scores = sorted((float(dice.randrange(40)) for _ in items), reverse=True)
-        rankings[f"A.{topic}"] = Ranking([str(item) for item in items], scores)
+        rankings[f"A.{topic}"] = RunRanking([str(item) for item in items], scores)
     return Run(f"run{seed}", "task1", rankings, "tag")
 
 

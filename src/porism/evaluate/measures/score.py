@@ -16,10 +16,10 @@ from porism.corpus.topics.files import ALLOWED, TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import LAB, Measure
 from porism.evaluate.qrels import Qrels, judged_only, pooled_or_judged
-from porism.evaluate.runs.run import LIMIT, Ranking, Run
+from porism.evaluate.runs.run import LIMIT, Run, RunRanking
 
 
-def _first_hits(ranking: Ranking) -> Ranking:
+def _first_hits(ranking: RunRanking) -> RunRanking:
     """Return as many hits as the lab allows, in trec_eval's order. This comes before any filter."""
     if len(ranking.items) <= LIMIT and len(set(ranking.items)) == len(ranking.items):
         return ranking
@@ -31,7 +31,7 @@ def prime_filter(run: Run, qrels: Mapping[str, Mapping[str, int]]) -> Run:
 
     Filtering a second time changes nothing.
     """
-    kept: dict[str, Ranking] = {}
+    kept: dict[str, RunRanking] = {}
     for topic, ranking in run.rankings.items():
         grades = qrels.get(topic)
         if not grades:
@@ -39,7 +39,7 @@ def prime_filter(run: Run, qrels: Mapping[str, Mapping[str, int]]) -> Run:
         top = _first_hits(ranking)
         judged = [item in grades for item in top.items]
         if any(judged):
-            kept[topic] = Ranking(list(compress(top.items, judged)), list(compress(top.scores, judged)))
+            kept[topic] = RunRanking(list(compress(top.items, judged)), list(compress(top.scores, judged)))
     return replace(run, rankings=kept)
 
 

@@ -17,7 +17,7 @@ from porism.corpus.post import Formula
 from porism.evaluate.runs.lines import RunLines, RunName, base_name, parse_name, read_lines, topic_rows
 from porism.evaluate.runs.lookup import CollectionLookup, IdLookup
 from porism.evaluate.runs.problems import RunProblem, counts, reject
-from porism.evaluate.runs.run import LIMIT, Ranking, Run, answer_run, single_precision, write_run
+from porism.evaluate.runs.run import LIMIT, Run, RunRanking, answer_run, single_precision, write_run
 from porism.evaluate.text_measures import DOLLAR
 
 LONGEST_ANSWER = 1200
@@ -294,12 +294,12 @@ def clean_run(checked: CheckedRun) -> Run:
     for row, topic in enumerate(lines.cells["topic"]):
         if row not in checked.dropped:
             rows.setdefault(topic, []).append(row)
-    rankings: dict[str, Ranking] = {}
+    rankings: dict[str, RunRanking] = {}
     posts = lines.cells.get("post", [])
     for topic, mine in rows.items():
         mine.sort(key=lambda row: (-lines.scores[row], lines.ranks[row]))
         items = [lines.cells["item"][row] for row in mine]
         scores = [lines.scores[row] for row in mine]
-        rankings[topic] = Ranking(items, scores, [posts[row] for row in mine] if posts else [])
+        rankings[topic] = RunRanking(items, scores, [posts[row] for row in mine] if posts else [])
     name = base_name(lines.path)
     return Run(name, lines.kind, rankings, next(filter(None, lines.cells["tag"]), name))

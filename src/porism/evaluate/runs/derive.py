@@ -12,7 +12,7 @@ import numpy as np
 
 from porism.errors import PorismError
 from porism.evaluate.fusion import FUSIONS, RRF_K, Fusion, ScoredIds
-from porism.evaluate.runs.run import LIMIT, Ranking, Run, read_run, write_run
+from porism.evaluate.runs.run import LIMIT, Run, RunRanking, read_run, write_run
 from porism.records import topic_key
 from porism.store import open_content
 
@@ -46,7 +46,7 @@ def _with_posts(run: Run, collection: str | Path | None, where: str) -> Run:
     rankings = {}
     for topic, ranking in run.rankings.items():
         posts = [str(formulas[int(item)].post_id or UNKNOWN) for item in ranking.items]
-        rankings[topic] = Ranking(ranking.items, ranking.scores, posts)
+        rankings[topic] = RunRanking(ranking.items, ranking.scores, posts)
     return replace(run, rankings=rankings)
 
 
@@ -80,8 +80,8 @@ def fuse(
     return Run(tag, runs[0].kind, fused, tag)
 
 
-def _fuse_topic(runs: Sequence[Run], topic: str, fusion: Fusion, weights: Sequence[float], k: float) -> Ranking:
-    rankings = [run.rankings.get(topic, Ranking([], [])).in_score_order(LIMIT) for run in runs]
+def _fuse_topic(runs: Sequence[Run], topic: str, fusion: Fusion, weights: Sequence[float], k: float) -> RunRanking:
+    rankings = [run.rankings.get(topic, RunRanking([], [])).in_score_order(LIMIT) for run in runs]
     # Descending, because fusions order equal scores by ascending id, and trec_eval by descending item.
     items = sorted({item for ranking in rankings for item in ranking.items}, reverse=True)
     number = {item: place for place, item in enumerate(items)}
@@ -92,10 +92,10 @@ def _fuse_topic(runs: Sequence[Run], topic: str, fusion: Fusion, weights: Sequen
     fused = fusion(coded, weights, k)
     names = [items[place] for place in fused.ids[:LIMIT]]
     posts = _posts([run.rankings[topic] for run in runs if topic in run.rankings])
-    return Ranking(names, fused.scores[:LIMIT].tolist(), [posts[name] for name in names] if posts else [])
+    return RunRanking(names, fused.scores[:LIMIT].tolist(), [posts[name] for name in names] if posts else [])
 
 
-def _posts(rankings: Sequence[Ranking]) -> Mapping[str, str]:
+def _posts(rankings: Sequence[RunRanking]) -> Mapping[str, str]:
     """Return the post of each formula; where runs differ, the greater one, whichever run comes first."""
     posts: dict[str, str] = {}
     for ranking in rankings:

@@ -12,7 +12,7 @@ from porism.corpus.content import batched
 from porism.corpus.post import Formula
 from porism.errors import PorismError
 from porism.evaluate.qrels import Qrels
-from porism.evaluate.runs.run import LIMIT, Ranking, Run, read_run
+from porism.evaluate.runs.run import LIMIT, Run, RunRanking, read_run
 from porism.files import open_text, report_unreadable
 
 POSTS_TOGETHER = 1000  # posts are read with their texts
@@ -72,7 +72,7 @@ def to_visual_ids(run: Run, visual: Mapping[str, str]) -> Run:
 
     A hit whose post is `-` is a visual id already. Unknown formulas are left out, but at least one must be known.
     """
-    mapped: dict[str, Ranking] = {}
+    mapped: dict[str, RunRanking] = {}
     for topic, ranking in run.rankings.items():
         posts = ranking.posts or [""] * len(ranking.items)
         order = sorted(range(len(ranking.items)), key=lambda place: -ranking.scores[place])[:LIMIT]
@@ -82,7 +82,7 @@ def to_visual_ids(run: Run, visual: Mapping[str, str]) -> Run:
             if name is not None:
                 first.setdefault(name, ranking.scores[place])
         if first:
-            mapped[topic] = Ranking(list(first), list(first.values()))
+            mapped[topic] = RunRanking(list(first), list(first.values()))
     if not mapped:
         fix = "give the formulas of the collection that the run was made on"
         raise PorismError(f"the map has none of the formula ids of run {run.name}", fix=fix)

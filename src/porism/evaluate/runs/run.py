@@ -21,7 +21,7 @@ SUBSTITUTE_TAG = "-substitute"  # ends the run id of a run with a model other th
 
 
 @dataclass(frozen=True, slots=True)
-class Ranking:
+class RunRanking:
     """The hits of one topic in the order of the file; `posts` holds the post of each formula in Task 2."""
 
     items: list[str]
@@ -29,7 +29,7 @@ class Ranking:
     posts: list[str] = field(default_factory=list)
 
     @classmethod
-    def of(cls, hits: Iterable[Hit], posts: Mapping[int, int] | None = None) -> Ranking:
+    def of(cls, hits: Iterable[Hit], posts: Mapping[int, int] | None = None) -> RunRanking:
         """Make a ranking of hits, ordered by descending score, then descending id."""
         order = ranked(hits)
         return cls(
@@ -38,7 +38,7 @@ class Ranking:
             [str(posts[hit.id]) for hit in order] if posts else [],
         )
 
-    def in_score_order(self, limit: int = 0) -> Ranking:
+    def in_score_order(self, limit: int = 0) -> RunRanking:
         """Return the items in trec_eval's order: descending 32-bit score, then descending item.
 
         An item that occurs twice keeps its first score. `limit` returns the first items only, without sorting the rest.
@@ -52,7 +52,7 @@ class Ranking:
         for place in places:
             first.setdefault(self.items[place], float(single[place]))
         order = sorted(first.items(), key=lambda pair: (pair[1], pair[0]), reverse=True)[: limit or None]
-        return Ranking([item for item, _ in order], [score for _, score in order])
+        return RunRanking([item for item, _ in order], [score for _, score in order])
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class Run:
 
     name: str
     kind: RunKind
-    rankings: dict[str, Ranking] = field(default_factory=dict)
+    rankings: dict[str, RunRanking] = field(default_factory=dict)
     tag: str = ""
     answers: dict[str, RunAnswer] = field(default_factory=dict)
 
@@ -91,15 +91,15 @@ def read_run(path: str | Path, kind: RunKind | None = None) -> Run:
     return Run(base_name(path), lines.kind, _rankings(lines), lines.cells["tag"][0] if lines.cells["tag"] else "")
 
 
-def _rankings(lines: RunLines) -> dict[str, Ranking]:
+def _rankings(lines: RunLines) -> dict[str, RunRanking]:
     """Return the rankings in the order of the file; topics that occur in several places are joined."""
-    found: dict[str, Ranking] = {}
+    found: dict[str, RunRanking] = {}
     items, posts = lines.cells["item"], lines.cells.get("post", [])
     for topic, start, end in topic_rows(lines.cells["topic"]):
-        part = Ranking(items[start:end], lines.scores[start:end], posts[start:end])
+        part = RunRanking(items[start:end], lines.scores[start:end], posts[start:end])
         if topic in found:
             first = found[topic]
-            part = Ranking(first.items + part.items, first.scores + part.scores, first.posts + part.posts)
+            part = RunRanking(first.items + part.items, first.scores + part.scores, first.posts + part.posts)
         found[topic] = part
     return found
 
@@ -156,7 +156,7 @@ def write_run(run: Run, path: str | Path, kind: RunKind | None = None) -> None:
 
 
 def write_rankings(
-    rankings: Iterable[tuple[str, Ranking]], path: str | Path, kind: RunKind, tag: str, header: Sequence[str] = ()
+    rankings: Iterable[tuple[str, RunRanking]], path: str | Path, kind: RunKind, tag: str, header: Sequence[str] = ()
 ) -> None:
     """Write rankings as a run file, `header` lines first: ranks from 1, at most 1000 hits per topic, no ties."""
     if not tag or any(blank in tag for blank in "\t\n"):

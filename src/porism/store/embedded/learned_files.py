@@ -1,7 +1,7 @@
 """What is learned from a collection, as files of its index: the table of concepts, and the counted words of its posts.
 
-Words are read from at most MAX_POSTS posts, evenly spread, so that the cost is bounded; words that occur only once there
-are mostly misspelt themselves and are left out, unless they are in a title."""
+Words are read from at most MAX_POSTS posts, evenly spread, so that the cost is bounded; words that occur only once
+there are mostly misspelt themselves and are left out, unless they are in a title."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ from porism import __version__
 from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.evaluate.runs.lines import RunKind
-from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Ranking, Run, RunAnswer, write_answers, write_rankings
+from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Run, RunAnswer, RunRanking, write_answers, write_rankings
 from porism.files import atomic_file, digest_file
 from porism.progress import Progress, Silent
 from porism.records import Topic
@@ -145,7 +145,7 @@ def _search(retriever: Maker, content: Content, topic: Topic, task: int, options
     """Search one topic. An error names the topic, and the part of a named system in which it happened."""
     began = time.perf_counter()
     answer: WrittenAnswer | None = None
-    ranking = Ranking([], [])
+    ranking = RunRanking([], [])
     try:
         if isinstance(retriever, AnswerSystem):
             answer = retriever.answer(topic)

@@ -14,7 +14,7 @@ from typing import IO, Any, NamedTuple
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
-from porism.evaluate.runs.run import Ranking
+from porism.evaluate.runs.run import RunRanking
 from porism.records import Topic
 from porism.search.retriever import Pipeline, Retriever
 from porism.systems.answerer import Cost, WrittenAnswer
@@ -27,20 +27,20 @@ class TopicRanking(NamedTuple):
     """A topic and what a system found for it."""
 
     topic: str
-    ranking: Ranking
+    ranking: RunRanking
 
 
-def topic_ranking(retriever: Retriever, content: Content, topic: Topic, task: int, k: int) -> Ranking:
+def topic_ranking(retriever: Retriever, content: Content, topic: Topic, task: int, k: int) -> RunRanking:
     """Return the best k hits of a system for a topic."""
     return _formulas(retriever, content, topic, k) if task == 2 else _posts(retriever, topic, k)
 
 
-def _posts(retriever: Retriever, topic: Topic, k: int) -> Ranking:
+def _posts(retriever: Retriever, topic: Topic, k: int) -> RunRanking:
     hits = retriever.search(topic_query(topic, 1), k).top(k)
-    return Ranking([str(number) for number in hits.ids.tolist()], hits.scores.tolist())
+    return RunRanking([str(number) for number in hits.ids.tolist()], hits.scores.tolist())
 
 
-def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> Ranking:
+def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> RunRanking:
     """Return one instance of each visual id: that which the system names, or the first that may be returned."""
     if not topic.latex:
         raise PorismError("has no formula", fix="give topics of Task 2, or a table topic, latex")
@@ -58,7 +58,7 @@ def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> R
         items.append(str(place.id if place.post_id else hit.id))
         posts.append(str(place.post_id) if place.post_id else "-")
         scores.append(hit.score)
-    return Ranking(items, scores, posts)
+    return RunRanking(items, scores, posts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +66,7 @@ class FinishedTopic:
     """The ranking of one topic, or in Task 3 its answer, and how long it took."""
 
     topic: str
-    ranking: Ranking
+    ranking: RunRanking
     seconds: float
     answer: WrittenAnswer | None = None
 
@@ -93,7 +93,7 @@ class RunJournal:
                 topic, items, scores, posts, seconds, answer = json.loads(line)
             except ValueError:
                 return
-            yield FinishedTopic(topic, Ranking(items, scores, posts), seconds, _answer(answer))
+            yield FinishedTopic(topic, RunRanking(items, scores, posts), seconds, _answer(answer))
 
     def __enter__(self) -> RunJournal:
         self.path.parent.mkdir(parents=True, exist_ok=True)

@@ -65,7 +65,8 @@ class ShownError(NamedTuple):
 
 
 def shown_error(request: Request, error: Exception) -> ShownError:
-    """Return what a client learns of an error. An unexpected one is logged with its request id and reveals no details."""
+    """Return what a client learns of an error. An unexpected one is logged with its request id and reveals no
+    details."""
     request_id = getattr(request.state, "request_id", "")
     if isinstance(error, BadRequest):
         return ShownError(error.status, CODES[error.status], error, error.headers)
