@@ -70,8 +70,7 @@ class Collection:
 
     @classmethod
     def open(cls, path: str | Path, verify: Verify = "quick") -> Collection:
-        """Open a collection, or report what is wrong with it and what to run. `verify` says how much is compared with
-        its checksums."""
+        """Open a collection, or report what is wrong and what to run. `verify`: how much is compared with checksums."""
         place = Path(path)
         if not (place / MANIFEST).is_file():
             fix = f"porism build SOURCE -o {place}"
@@ -123,16 +122,14 @@ class Collection:
         return str(self.manifest["digest"])
 
     def check_formulas(self) -> None:
-        """Refuse a collection whose formulas another version of Porism parsed: its trees would not match those of
-        queries."""
+        """Refuse formulas that another version of Porism parsed: their trees would not match those of queries."""
         if self.manifest.get("formulas") != formulas_fingerprint():
             fact = "its formulas were parsed by another version of Porism"
             raise PorismError(fact, where=str(self.path), fix=REBUILD)
 
     @property
     def first_own_formula(self) -> int | None:
-        """Return the id at which formulas start that the official list lacks; None where the collection has no official
-        list."""
+        """Return the id at which formulas start that the official list lacks; None where there is no official list."""
         first: int | None = self.manifest["first_own_formula"]
         return first
 
@@ -150,8 +147,7 @@ class Collection:
     def _batch(
         self, read: Callable[[str, Sequence[object]], Iterator[Any]], query: str, ids: Iterable[int | str]
     ) -> Iterator[Any]:
-        """Yield the rows of a query for many ids, in the place of `{}` in it, CHUNK at a time. No id has more than 63
-        bits."""
+        """Yield the rows of a query for many ids, instead of its `{}`, CHUNK at a time. No id has over 63 bits."""
         wanted = (one for one in dict.fromkeys(ids) if isinstance(one, str) or -MOST_ID <= one < MOST_ID)
         for chunk in batched(wanted, CHUNK):
             yield from read(query.format(", ".join("?" * len(chunk))), chunk)
@@ -225,8 +221,7 @@ class Collection:
         return _grouped(map(to_formula, rows), lambda formula: formula.post_id)
 
     def visuals_by_post(self, ids: Sequence[int]) -> dict[int, list[VisualUse]]:
-        """Return the visual ids of the formulas of each post (title, body and comments), and the kind of text each
-        occurs in."""
+        """Return the visual ids of the formulas of each post, and the kind of text that each occurs in."""
         query = "SELECT id, post_id, kind, visual_id FROM formulas WHERE post_id IN ({}) ORDER BY id"
         found: dict[int, list[VisualUse]] = {}
         for _, post_id, kind, visual_id in self._batch(self.parts.rows, query, ids):
@@ -234,8 +229,7 @@ class Collection:
         return found
 
     def instances(self, visual_ids: Sequence[int], most: int, returnable: bool = False) -> dict[int, list[Formula]]:
-        """Return the first formulas with each visual id, at most `most`; `returnable`: of those that a run may
-        return."""
+        """Return the first `most` formulas with each visual id; `returnable`: of those that a run may return."""
         listed = MOST_ID - 1 if self.first_own_formula is None else self.first_own_formula
         kept = f"{IN_TEXT} AND f.kind < {OF_COMMENT} AND (f.id < {listed} OR f.post_id = 0)" if returnable else ""
         found = {number: list(self._first_formulas(number, most, kept)) for number in visual_ids}
@@ -246,8 +240,7 @@ class Collection:
         return map(to_formula, islice(self.parts.rows(query, (visual_id, most)), most))
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
-        """Return the posts that use each visual id: the first ones with their titles, and the number of all among its
-        first `most` formulas."""
+        """Return the first posts that use each visual id, with titles, and how many do among `most` formulas."""
         first: dict[int, list[Formula]] = {}
         for number in visual_ids:
             in_posts: dict[int, Formula] = {}
