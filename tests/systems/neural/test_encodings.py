@@ -90,7 +90,7 @@ def test_vectors_must_be_finite(context: SystemContext) -> None:
         return [np.full((1, 2), np.nan, np.float32) for _ in texts]
 
     with pytest.raises(PorismError, match="not finite numbers"):
-        encoded_documents(context, "test", ("digest",), lambda: iter(TEXTS), broken, ())
+        encoded_documents(context, TextSource("test", (), lambda: iter(TEXTS), ()), ("digest",), broken)
 
 
 def test_maxsim_sums_the_best_matches(monkeypatch: pytest.MonkeyPatch) -> None:
