@@ -47,11 +47,11 @@ class Difference(NamedTuple):
 
 def difference(one: RunRanking, other: RunRanking) -> Difference | None:
     """Return how two rankings differ; None if they have the same items in the same order."""
-    if list(one.ids) == list(other.ids):
+    if list(one.items) == list(other.items):
         return None
-    own, its = dict(zip(one.ids, one.scores, strict=True)), dict(zip(other.ids, other.scores, strict=True))
+    own, its = dict(zip(one.items, one.scores, strict=True)), dict(zip(other.items, other.scores, strict=True))
     most = max(map(abs, own.values()), default=1.0) or 1.0
-    pairs = list(zip(one.ids, other.ids, strict=False))
+    pairs = list(zip(one.items, other.items, strict=False))
     rank = next((at for at, pair in enumerate(pairs) if pair[0] != pair[1]), len(pairs))
     gap = 0.0
     if rank < len(pairs) and pairs[rank][1] in own:
@@ -78,7 +78,7 @@ def command(arguments: Sequence[str]) -> None:
         print(f"| topics | | first {FIRST} equal | whole ranking equal |\n|---|--:|--:|--:|", flush=True)
         for name, file, task, links in SETS:
             topics = list(read_topics(SLICE / "topics" / file))[:: options.titles if file == "links.tsv" else 1]
-            runs = []
+            runs: list[dict[str, Ranking]] = []
             for place in (index(links), addresses[links]):
                 path = Path(work) / f"{len(runs)}.tsv"
                 make_run(place, topics, task, path, RunOptions())

@@ -18,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from html import unescape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -67,11 +68,20 @@ class Requests:
             self.count += 1
             return answer
 
-        Cluster._send = counting  # type: ignore[method-assign]
+        Cluster._send = counting  # type: ignore[method-assign,assignment]
         try:
             yield self
         finally:
             Cluster._send = send  # type: ignore[method-assign]
+
+
+def asking(query: Query, offset: int = 0) -> Action:
+    """Return what asks for a page."""
+    return lambda engine: engine.search(query, offset=offset)
+
+
+def _formulas(latex: str, engine: Engine) -> object:
+    return engine.formulas(latex)
 
 
 def milliseconds(action: Callable[[], object]) -> float:
@@ -96,7 +106,7 @@ def compared(what: str, sides: Sequence[Side], actions: Sequence[Action], prepar
                     prepare[number](side.engine)
                 side.before()
                 before = requests.count
-                times[number, at] = milliseconds(lambda side=side, action=action: action(side.engine))
+                times[number, at] = milliseconds(partial(action, side.engine))
                 calls[side.name].append(requests.count - before)
     for at, side in enumerate(sides):
         ratios = times[:, at] / times[:, 0]
@@ -128,13 +138,13 @@ def measure(index: Path, address: str, count: int, save: Path | None) -> None:
         for side in sides:
             side.engine.search(query)
     whole = asked[WARM : WARM + ASKED]
-    compared("whole question", sides, [lambda engine, query=query: engine.search(query) for query in whole])
+    compared("whole question", sides, [asking(query) for query in whole])
     pages = asked[WARM + ASKED : WARM + 2 * ASKED]
     compared(
         "page 2",
         sides[:2],
-        [lambda engine, query=query: engine.search(query, offset=10) for query in pages],
-        [lambda engine, query=query: engine.search(query) for query in pages],
+        [asking(query, 10) for query in pages],
+        [asking(query) for query in pages],
     )
     found = dict.fromkeys(latex for query in asked for latex in FORMULA.findall(query.text)[:1])
     formulas = list(found)
@@ -142,7 +152,7 @@ def measure(index: Path, address: str, count: int, save: Path | None) -> None:
         for side in sides:
             side.engine.formulas(latex)
     measured = formulas[WARM : WARM + FORMULAS] or formulas[-FORMULAS:]
-    compared("formula", sides, [lambda engine, latex=latex: engine.formulas(latex) for latex in measured])
+    compared("formula", sides, [partial(_formulas, latex) for latex in measured])
     if save is not None:
         own = Requests()
         with own.counted():

@@ -1,8 +1,9 @@
 """Simulate a search that waits for many shards: python -m bench.fan_out [TIMES] [--median 18 --high 85].
 
-TIMES is a file with the measured times of a shard in ms, one in a line (`python -m bench cluster_speed --save TIMES`), from which times are drawn.
-Without it the time of a shard is log-normal, through a median and a 95th percentile. A search takes as long as its slowest shard. With a second
-request, a shard that is later than 95 % of the times is asked again on another copy, and the first answer counts.
+TIMES is a file with the measured times of a shard in ms, one in a line (`python -m bench cluster_speed --save TIMES`),
+from which times are drawn. Without it the time of a shard is log-normal, through a median and a 95th percentile. A
+search takes as long as its slowest shard. With a second request, a shard that is later than 95 % of the times is asked
+again on another copy, and the first answer counts.
 """
 
 from __future__ import annotations
