@@ -78,7 +78,7 @@ def command(arguments: Sequence[str]) -> None:
         print(f"| topics | | first {FIRST} equal | whole ranking equal |\n|---|--:|--:|--:|", flush=True)
         for name, file, task, links in SETS:
             topics = list(read_topics(SLICE / "topics" / file))[:: options.titles if file == "links.tsv" else 1]
-            runs: list[dict[str, Ranking]] = []
+            runs: list[dict[str, RunRanking]] = []
             for place in (index(links), addresses[links]):
                 path = Path(work) / f"{len(runs)}.tsv"
                 make_run(place, topics, task, path, RunOptions())
