@@ -185,7 +185,7 @@ class PathWriter:
         self.keys, self.operators = array("q"), array("q")
 
     def add(self, paths: FormulaPaths | None) -> None:
-        """Add a formula; None stands for one that cannot be read."""
+        """Add a formula; None is one that cannot be read."""
         formula = len(self.leaves)
         self.leaves.append(paths.leaves if paths else 0)
         nodes: dict[int, list[PathGroup]] = {}

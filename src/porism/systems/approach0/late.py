@@ -253,7 +253,7 @@ def _formulas(texts: LateTexts, instances: list[IndexedFormula]) -> Iterator[Tex
 
 
 def _contexts(texts: LateTexts, instances: list[IndexedFormula]) -> Iterator[TextDocument]:
-    """Yield the post of each instance with other formulas masked; a formula of a list without posts stands alone."""
+    """Yield the post of each instance with other formulas masked; a formula of a list without posts is alone."""
     for some in batched(instances):
         formulas = texts.content.formulas_by_id([one.id for one in some])
         posts = texts.content.posts_by_id([one.post_id for one in formulas.values() if one.post_id])

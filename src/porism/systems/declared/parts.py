@@ -88,7 +88,7 @@ def part_options(name: str) -> Mapping[str, inspect.Parameter]:
 
 
 def _grouped(name: str) -> Iterator[tuple[inspect.Parameter, Mapping[str, inspect.Parameter]]]:
-    """Yield each parameter of a factory with the options that it stands for: itself, or the fields of its type."""
+    """Yield each parameter of a factory with the options that it means: itself, or the fields of its type."""
     for one in list(inspect.signature(part_factory(name), eval_str=True).parameters.values())[1:]:
         if isinstance(one.annotation, type) and is_dataclass(one.annotation):
             members = inspect.signature(one.annotation, eval_str=True).parameters
