@@ -12,9 +12,10 @@ import pytest
 from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.systems import encoded as encodings
+from porism.systems.arrays import Singles
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import TextDocument
-from porism.systems.encoded import EncodedDocuments, Singles, TextSource, encoded_documents
+from porism.systems.encoded import EncodedDocuments, TextSource, encoded_documents
 
 TEXTS = [TextDocument(number, f"text {number % 7}") for number in range(10, 24)]
 
