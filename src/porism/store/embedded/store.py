@@ -6,7 +6,7 @@ import json
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from porism.analysis.pieces import OPTION as ENCODER
 from porism.corpus.content import Content
@@ -18,11 +18,13 @@ from porism.progress import Progress
 from porism.store.embedded.learned_files import read_concepts, read_vocabulary
 from porism.store.embedded.manifest import NAME, RANKING, REBUILD, SEARCH, Manifest, read_manifest, save_manifest
 from porism.store.embedded.segments.opening import open_segments
-from porism.store.embedded.segments.writer import IndexWriter
 from porism.store.embedded.verify import DamageFinder, stored_files, verify_commit
 from porism.store.local import LocalSnapshot, unit_counts, view_counts
 from porism.store.protocols import Learned, LogPosition, StoreInfo, StoreStatus
 from porism.store.weighting import ViewCounts
+
+if TYPE_CHECKING:
+    from porism.store.embedded.segments.writer import IndexWriter
 
 
 class ContentSnapshot:
@@ -109,6 +111,9 @@ class EmbeddedStore:
 
     def writer(self, source: str = "update", wait: float = 0.0) -> IndexWriter:
         """Return a writer of the index."""
+        # A search needs nothing of what builds an index, and starts sooner without it.
+        from porism.store.embedded.segments.writer import IndexWriter
+
         return IndexWriter(self.path, source, wait=wait)
 
     def record_ranking(self, text: str) -> None:

@@ -26,7 +26,8 @@ from porism.integrity import StoredFile, Verification
 from porism.locks import BusyError
 from porism.progress import Progress
 from porism.store import MEMORY
-from porism.store.local import LocalSnapshot, LocalWriter, unit_counts, view_counts
+from porism.store.local import LocalSnapshot, unit_counts, view_counts
+from porism.store.local_writer import LocalWriter
 from porism.store.memory.building import Contents, RawRecords, build_contents
 from porism.store.protocols import Learned, LogPosition, Option, StoreInfo, StoreStatus
 

@@ -51,7 +51,7 @@ from porism.store.embedded.segments.opening import (
 )
 from porism.store.embedded.terms.dictionary import Dictionary
 from porism.store.embedded.vectors import project_vectors
-from porism.store.local import LocalWriter
+from porism.store.local_writer import LocalWriter
 from porism.store.protocols import LogPosition
 
 Ints = npt.NDArray[np.int64]
