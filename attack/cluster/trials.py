@@ -155,7 +155,7 @@ class Trials:
         what was acknowledged is there."""
         port = 9390
         command = [sys.executable, "-m", "porism.cli", "serve", self.address, "--port", str(port), "--workers", "1"]
-        server = subprocess.Popen([*command, "--operator-port", "0"], stderr=subprocess.PIPE)
+        server = subprocess.Popen([*command, "--operator-port", "0"], stderr=subprocess.DEVNULL)
         store = open_cluster(self.address)
         own = list(store.snapshot().content.question_ids())[:REPLACED]
         recovered, wrong = [], []
