@@ -27,7 +27,7 @@ from typing import Any
 from attack.cluster.software import VERSION, Unavailable, java, opensearch
 
 PORT = 9300
-START_SECONDS = 240
+START_SECONDS = 600
 USER = "nobody"  # OpenSearch refuses to run as root
 SETTINGS = """cluster.name: porism-test
 node.name: {name}
