@@ -154,3 +154,24 @@ def test_the_best_are_the_largest_and_equals_keep_their_order(values: list[int],
     wanted = sorted((row for row, value in enumerate(values) if value > 0), key=lambda row: (-values[row], row))[:k]
     assert rows.tolist() == wanted
     assert found.tolist() == [values[row] for row in wanted]
+
+
+def test_a_large_count_scores_as_one() -> None:
+    """A count above 15 is split into several entries. The formula index saturates their sum, not each of them."""
+    data = encode([(2, 0, MOST_COUNT), (2, 0, MOST_COUNT), (2, 0, 4), (5, 0, 3)])
+    scores, matched, k1 = np.zeros(6), np.zeros(6, np.bool_), 1.2
+    ends = np.array([len(data)])
+    postings.add_bm25_documents(
+        np.frombuffer(data, np.uint8),
+        np.zeros(1, np.int64),
+        ends,
+        np.ones(6),
+        k1,
+        0.0,
+        np.array([2.0]),
+        scores,
+        matched,
+    )
+    expected = {row: 2.0 * postings.saturate(count, 1.0, k1) for row, count in ((2, 34.0), (5, 3.0))}
+    assert np.flatnonzero(matched).tolist() == [2, 5]
+    assert scores[[2, 5]] == pytest.approx([*expected.values()])

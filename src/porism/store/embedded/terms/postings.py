@@ -238,20 +238,25 @@ def add_bm25_documents(
     formula index."""
     for number in range(len(starts)):
         at, end, factor = starts[number], ends[number], factors[number]
-        row = np.int64(0)
+        row, before = np.int64(0), 0.0
         while at < end:
             value = np.int64(data[at])
             at += 1
             if value > 127:
                 rest, at = get(data, at)
                 value = (value & 127) | (rest << 7)
-            row += value >> DISTANCE_SHIFT
+            distance = value >> DISTANCE_SHIFT
+            if distance:
+                row, before = row + distance, 0.0
             count = 1.0
             if value & 1:
                 more, at = get(data, at)
                 count = more + 2.0
+            if before:  # a large count is split into several entries
+                count += before
+                scores[row] -= factor * (delta + saturate(before, length_factors[row], k1))
             scores[row] += factor * (delta + saturate(count, length_factors[row], k1))
-            matched[row] = True
+            matched[row], before = True, count
 
 
 @compiled
