@@ -29,6 +29,8 @@ OLDEST = (3, 0)  # of OpenSearch
 QUICK_SECONDS = 1.0  # a shorter time limit says nothing about the cluster
 BLOCK_BYTES = 5_000_000
 BLOCKS_IN_FLIGHT = 2
+MANY_DOCUMENTS = 100
+THREADS = 8  # that read second halves
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,7 @@ class Cluster:
         self._user = self._credentials.user if self._credentials else ""
         self._transport = open_transport(address, self._credentials)
         self._process = os.getpid()
+        self._executor = ThreadPoolExecutor(THREADS, "cluster")
         self._answered = 0.0  # when a node answered last, by time.monotonic()
         self.version: tuple[int, ...] = ()
 
@@ -126,15 +129,23 @@ class Cluster:
         parts: Sequence[str] = ALL_PARTS,
     ) -> list[Any]:
         """Return documents by their ids, with these stored fields or else their source; `parts` names what else of them
-        is needed. A missing one has no `found`."""
+        is needed. A missing one has no `found`. Many are read in two requests at once, since a shard reads those of one
+        request one after another."""
         params = {"filter_path": ",".join(f"docs.{part}" for part in ("found", "error", "fields", "_source", *parts))}
         if stored:
             params["stored_fields"] = ",".join(stored)
 
-        def request(pending: Sequence[int]) -> Request:
-            return Request("POST", f"/{index}/_mget", {"ids": [ids[at] for at in pending]}, params)
+        def read(own: Sequence[str]) -> list[Any]:
+            def request(pending: Sequence[int]) -> Request:
+                return Request("POST", f"/{index}/_mget", {"ids": [own[at] for at in pending]}, params)
 
-        return self._batch(len(ids), request, lambda answer: answer["docs"], _get_problem, READING, seconds)
+            return self._batch(len(own), request, lambda answer: answer["docs"], _get_problem, READING, seconds)
+
+        if len(ids) < MANY_DOCUMENTS:
+            return read(ids)
+        half = len(ids) // 2
+        first, second = deadline.shared(self._threads(), read, (ids[:half], ids[half:]))
+        return first + second
 
     def bulk(self, index: str, lines: Iterable[bytes], advance: Callable[[int], object] = lambda number: None) -> None:
         """Send operations, each with its action line and the line of its document, in blocks of 5 MB, two at a time.
@@ -255,9 +266,18 @@ class Cluster:
         is_slow = self._answered > began or limit < QUICK_SECONDS
         return deadline.TimeLimitExceeded() if is_slow else NoAnswer(self.address, limit)
 
-    def _send(self, request: Request, seconds: float) -> Any:
+    def _threads(self) -> ThreadPoolExecutor:
+        """Return the threads of this process; a fork has those of its parent no longer."""
+        self._follow_fork()
+        return self._executor
+
+    def _follow_fork(self) -> None:
         if self._process != os.getpid():
             self._transport, self._process = open_transport(self.address, self._credentials), os.getpid()
+            self._executor = ThreadPoolExecutor(THREADS, "cluster")
+
+    def _send(self, request: Request, seconds: float) -> Any:
+        self._follow_fork()
         try:
             answer = self._transport.perform_request(
                 request.method,

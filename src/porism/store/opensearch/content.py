@@ -237,7 +237,7 @@ class ClusterContent(ContentReader):
         """Return pictures of the collection's own by their names."""
         keys = {image_key(name): name for name in names}
         found = self._documents.read(self._generation, "rows", list(keys), ("data",))
-        return {keys[key]: cbor2.loads(fields["data"])[1] for key, fields in found.items()}
+        return {keys[key]: cbor2.loads(data)[1] for key, data in found.items()}
 
     def all_images(self) -> Iterator[tuple[str, bytes]]:
         """Yield the names and the data of all pictures."""
@@ -291,7 +291,7 @@ class ClusterContent(ContentReader):
     def tags(self) -> Iterator[TagCount]:
         """Yield each tag with its number of questions, the most common first."""
         found = self._documents.read(self._generation, "rows", [TAGS], ("data",))
-        return (TagCount(*row) for row in read_block(found[TAGS]["data"]))
+        return (TagCount(*row) for row in read_block(found[TAGS]))
 
     def titles(self, number: int) -> Iterator[Text]:
         """Yield the titles of the first questions by id, at most `number`."""

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from porism.compiled import compiled
 from porism.store.opensearch.manifest import Family
-from porism.store.opensearch.schema import DELIMITER, WEIGHTING, document_id, file_key, image_key, year_field
+from porism.store.opensearch.schema import DELIMITER, WEIGHTING, document_id, file_key, group_key, image_key, year_field
 from porism.store.records import TermRows, Threads
 from porism.store.weighting import length_factor
 
@@ -128,15 +128,17 @@ class ThreadRecords(NamedTuple):
 def lines_of_threads(
     batch: Threads, records: ThreadRecords, families: Mapping[str, Family], weights: npt.NDArray[Any], generation: int
 ) -> Iterator[bytes]:
-    """Yield threads as actions of a bulk request."""
+    """Yield threads as actions of a bulk request. The records of their formulas follow as documents of their own, since
+    a node that reads a record has to decompress all that is stored with it."""
     first = np.append(batch.starts, batch.ends[-1:])
     columns: dict[str, Sequence[Any]] = {"id": batch.post_ids[batch.starts].tolist()}
     for family, rows in batch.terms.items():
         columns[family] = render_terms(rows, first, weights, families[family].mean, families[family].scale)
     columns |= _years(batch)
     columns["record"] = [binary(one) for one in records.terms]
-    columns["formulas"] = [binary(one) for one in records.formulas]
-    return iter(lines_of_columns(columns["id"], generation, columns))
+    yield from lines_of_columns(columns["id"], generation, columns)
+    for number, formulas in zip(columns["id"], records.formulas, strict=True):
+        yield line(group_key(number), generation, {"formulas": binary(formulas)})
 
 
 def _years(batch: Threads) -> dict[str, list[list[int]]]:

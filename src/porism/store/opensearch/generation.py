@@ -11,7 +11,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,9 +172,10 @@ class Versions:
         found = ((key, self._of.get(key, 0)) for key in keys)
         return [None if version == GONE else (key, version) if version else key for key, version in found]
 
-    def is_changed(self, key: Any) -> bool:
-        """Return whether a commit wrote or deleted a document."""
-        return key in self._of
+    @property
+    def changed_keys(self) -> Collection[Any]:
+        """The keys of documents that a commit wrote or deleted."""
+        return self._of.keys()
 
     def id(self, key: Any) -> str:
         """Return the id of the document of a key; "" for one that was deleted."""

@@ -154,15 +154,15 @@ def pack_group(ids: Sequence[int], records: Sequence[bytes]) -> bytes:
     return b"".join((head.tobytes(), *records))
 
 
-def unpack_group(data: bytes) -> dict[int, bytes]:
-    """Return the records of some formulas by their ids."""
+def unpack_group(data: bytes, wanted: Collection[int]) -> Iterator[tuple[int, bytes]]:
+    """Yield the ids and records of those formulas of a group that are wanted."""
     size = int(np.frombuffer(data, "<i8", 1)[0])
     head = np.frombuffer(data, "<i8", 1 + 2 * size)
-    ends = (head.nbytes + np.cumsum(head[1 + size :])).tolist()
-    starts = [head.nbytes, *ends[:-1]] if size else []
-    return {
-        number: data[start:end] for number, start, end in zip(head[1 : 1 + size].tolist(), starts, ends, strict=True)
-    }
+    end = head.nbytes
+    for number, length in zip(head[1 : 1 + size].tolist(), head[1 + size :].tolist(), strict=True):
+        end += length
+        if number in wanted:
+            yield number, data[end - length : end]
 
 
 class FormulaRecord(NamedTuple):

@@ -6,7 +6,6 @@ The version of a document never changes, so that what was read lately stays righ
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import Lock
 from typing import Any, NamedTuple
@@ -20,39 +19,46 @@ from porism.errors import PorismError
 from porism.store.opensearch.generation import Generation
 from porism.store.opensearch.packing import unpack_group
 from porism.store.opensearch.rows import PostRows, Row, Table, read_block
-from porism.store.opensearch.schema import COMMON, Kind
+from porism.store.opensearch.schema import COMMON, Kind, group_key
 
 MOST_RECORDS = 20_000
 MOST: Mapping[Kind, int] = {"threads": MOST_RECORDS, "formulas": 4 * MOST_RECORDS, "posts": 2_000, "rows": 2_000}
 MOST_CACHES = 16  # one for each index and choice of fields; older builds go first
 MANY_MISSING = 300  # formulas, from which on those of whole threads are read
 Fields = Mapping[str, Any]
-Elsewhere = Callable[[Sequence[Any]], Mapping[Any, Fields]]
+Elsewhere = Callable[[Sequence[Any]], Mapping[Any, Any]]
 
 
 class RecordCache:
-    """The documents that were read last, at most so many."""
+    """The documents that were read lately, about `most` of them: a new and an old half. What is read again moves to the
+    new half; when that is full, it becomes the old one."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._kept: OrderedDict[Any, Fields] = OrderedDict()
+        self._half = most // 2
+        self._new: dict[Any, Any] = {}
+        self._old: dict[Any, Any] = {}
         self._lock = Lock()
 
-    def get_all(self, versions: Sequence[Any]) -> list[Fields | None]:
+    def get_all(self, versions: Sequence[Any]) -> list[Any]:
         """Return documents, None for each that is not here."""
         with self._lock:
-            found = list(map(self._kept.get, versions))
-            for version, one in zip(versions, found, strict=True):
-                if one is not None:
-                    self._kept.move_to_end(version)
+            found = list(map(self._new.get, versions))
+            again = {}
+            for at, version in enumerate(versions):
+                if found[at] is None and (one := self._old.get(version)) is not None:
+                    found[at] = again[version] = one
+            self._keep(again)
         return found
 
-    def put_all(self, documents: Mapping[Any, Fields]) -> None:
+    def put_all(self, documents: Mapping[Any, Any]) -> None:
         """Keep documents by their versions."""
         with self._lock:
-            self._kept.update(documents)
-            for _ in range(len(self._kept) - self._most):
-                self._kept.popitem(last=False)
+            self._keep(documents)
+
+    def _keep(self, documents: Mapping[Any, Any]) -> None:
+        self._new.update(documents)
+        if len(self._new) > self._half:
+            self._old, self._new = self._new, {}
 
 
 def stored_fields(answer: Mapping[str, Any]) -> Fields:
@@ -82,51 +88,56 @@ class Documents:
                 found = self._caches.setdefault((index, stored), RecordCache(MOST[kind]))
         return found
 
-    def read(
+    def read(self, generation: Generation, kind: Kind, keys: Sequence[Any], stored: tuple[str, ...]) -> dict[Any, Any]:
+        """Return stored fields of documents by their keys, or the only one of them; missing ones are left out."""
+        found = self.values(generation, kind, keys, stored)
+        return {key: one for key, one in zip(keys, found, strict=True) if one is not None}
+
+    def values(
         self,
         generation: Generation,
         kind: Kind,
         keys: Sequence[Any],
         stored: tuple[str, ...],
         elsewhere: Elsewhere = lambda keys: {},
-    ) -> dict[Any, Fields]:
-        """Return the stored fields of documents by their keys, in the order of keys; missing ones are left out.
-        `elsewhere` may find some of those that are not in the cache."""
+    ) -> list[Any]:
+        """Return stored fields of documents, or the only one of them; None for missing ones. `elsewhere` may find some
+        of those that are not in the cache."""
         index, versions = generation.index_name(kind), generation.versions[kind]
         cache, wanted = self._cache(index, kind, stored), versions.all(keys)
         found = cache.get_all(wanted)
         missing = [at for at, one in enumerate(found) if one is None and wanted[at] is not None]
         if missing:
             kept = {}
-            other = elsewhere([keys[at] for at in missing])
-            for at in missing:
-                if (fields := other.get(keys[at])) is not None:
-                    found[at] = kept[wanted[at]] = fields
-            rest = [at for at in missing if found[at] is None] if other else missing
-            ids = [versions.id(keys[at]) for at in rest]
-            for at, answer in zip(rest, generation.place.cluster.mget(index, ids, stored, parts=()), strict=True):
+            if other := elsewhere([keys[at] for at in missing]):
+                for at in missing:
+                    if (value := other.get(keys[at])) is not None:
+                        found[at] = kept[wanted[at]] = value
+                missing = [at for at in missing if found[at] is None]
+            ids = [versions.id(keys[at]) for at in missing]
+            for at, answer in zip(missing, generation.place.cluster.mget(index, ids, stored, parts=()), strict=True):
                 if answer.get("found"):
-                    found[at] = kept[wanted[at]] = stored_fields(answer)
+                    fields = stored_fields(answer)
+                    found[at] = kept[wanted[at]] = fields if len(stored) > 1 else fields[stored[0]]
             cache.put_all(kept)
-        return {key: fields for key, fields in zip(keys, found, strict=True) if fields is not None}
+        return found
 
 
-def formulas_of_threads(
-    generation: Generation, numbers: Sequence[int], threads: Mapping[int, int]
-) -> dict[int, Fields]:
+def formulas_of_threads(generation: Generation, numbers: Sequence[int], threads: Mapping[int, int]) -> dict[int, bytes]:
     """Return records of formulas as they are stored with the threads that have them, if many are asked for: fewer
     documents, and more bytes."""
     if len(numbers) < MANY_MISSING:
         return {}
-    versions = generation.versions["threads"]
-    ids = [number for number in map(versions.id, {threads[one] for one in numbers if one in threads}) if number]
+    # Of one that commits wrote, a thread may have an older record.
+    changed = generation.versions["formulas"].changed_keys
+    wanted = {one for one in numbers if one in threads and one not in changed}
+    found = map(generation.versions["threads"].id, {threads[one] for one in wanted})
+    ids = [group_key(number) for number in found if number]
     records: dict[int, bytes] = {}
     for answer in generation.place.cluster.mget(generation.index_name("threads"), ids, ("formulas",), parts=()):
         if answer.get("found"):
-            records |= unpack_group(answer["fields"]["formulas"][0])
-    # Of one that commits wrote, a thread may have an older record.
-    is_changed = generation.versions["formulas"].is_changed
-    return {one: {"record": records[one]} for one in numbers if one in records and not is_changed(one)}
+            records.update(unpack_group(answer["fields"]["formulas"][0], wanted))
+    return records
 
 
 PAGE = 500  # documents of a stream that are read together
@@ -169,21 +180,21 @@ class ContentReader:
     def _formula_rows(self, ids: Sequence[int]) -> dict[int, list[Row]]:
         """Return the rows of the formulas of posts."""
         found = self._documents.read(self._generation, "posts", list(dict.fromkeys(ids)), ("formulas",))
-        return {number: cbor2.loads(fields["formulas"]) for number, fields in sorted(found.items())}
+        return {number: cbor2.loads(rows) for number, rows in sorted(found.items())}
 
     def table_rows(self, table: Table, ids: Iterable[int]) -> dict[int, Row]:
         """Return rows of a table by their ids, in the order of ids; unknown ids are left out."""
         wanted = set(ids)
         keys = [f"{table.name}/{number}" for number in sorted({one // table.size for one in wanted})]
         found = self._documents.read(self._generation, "rows", keys, ("data",))
-        rows = (row for fields in found.values() for row in read_block(fields["data"]))
+        rows = (row for data in found.values() for row in read_block(data))
         return {row[0]: row for row in rows if row[0] in wanted}
 
     def block_rows(self, table: Table, number: int) -> list[Row]:
         """Return all rows of a block."""
         key = f"{table.name}/{number}"
         found = self._documents.read(self._generation, "rows", [key], ("data",))
-        return read_block(found[key]["data"]) if found else []
+        return read_block(found[key]) if found else []
 
     def blocks_with(self, table: Table, field: str, values: Sequence[Any]) -> list[Row]:
         """Return the rows of the blocks that have one of the values in a field."""
@@ -226,7 +237,7 @@ class ContentReader:
     def common_rows(self) -> list[Row]:
         """Return the rows of the most common visual ids."""
         found = self._documents.read(self._generation, "rows", [COMMON], ("data",))
-        return read_block(found[COMMON]["data"])
+        return read_block(found[COMMON])
 
     def first_uses(self, visual: int, most: int) -> Iterator[Mapping[str, Any]]:
         """Yield the formulas of the first posts with a visual id, some more than `most` of them."""

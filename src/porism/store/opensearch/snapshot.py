@@ -16,7 +16,7 @@ from porism.store.local import limited
 from porism.store.opensearch.content import ClusterContent
 from porism.store.opensearch.generation import Generation, table_folder
 from porism.store.opensearch.packing import FormulaRecord, unpack_formula, unpack_formulas, unpack_threads
-from porism.store.opensearch.reading import Documents, Fields, formulas_of_threads
+from porism.store.opensearch.reading import Documents, formulas_of_threads
 from porism.store.opensearch.rows import USERS, unpack_parts
 from porism.store.opensearch.schema import WINDOW, Kind
 from porism.store.opensearch.searching import PushedSearch, exact_hits, is_pushed, lengths, term_request, text_request
@@ -224,13 +224,12 @@ class ClusterSnapshot:
         """Return the records of threads or formulas."""
         wanted = numbers.tolist()
         elsewhere = self._formulas_of_threads if kind == "formulas" else lambda keys: {}
-        found = self._documents.read(self.generation, kind, wanted, ("record",), elsewhere)
-        missing = [number for number in wanted if number not in found]
-        if missing:
-            raise self._damage(f"the record of {missing[0]} is missing in the {kind}")
-        return [found[number]["record"] for number in wanted]
+        found = self._documents.values(self.generation, kind, wanted, ("record",), elsewhere)
+        if None in found:
+            raise self._damage(f"the record of {wanted[found.index(None)]} is missing in the {kind}")
+        return found
 
-    def _formulas_of_threads(self, numbers: Sequence[int]) -> Mapping[int, Fields]:
+    def _formulas_of_threads(self, numbers: Sequence[int]) -> Mapping[int, bytes]:
         return formulas_of_threads(self.generation, numbers, self._formula_places)
 
     def _damage(self, fact: str) -> DamageError:
