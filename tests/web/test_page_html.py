@@ -8,8 +8,7 @@ from porism.search.display.results import FormulaUse, HighlightedSegment, segmen
 from porism.text.page import PageRenderer, picture_in_words
 from porism.text.read import read_official
 from porism.text.segment import Segment, Text
-from porism.web.pages.filters import duration, formula_link, signed, threads
-from porism.web.pages.page import SearchState
+from porism.web.pages.page import SearchState, duration, formula_link, signed, threads
 from porism.web.pages.thread_page import ThreadOptions, ThreadRenderer, with_comment_marks
 
 

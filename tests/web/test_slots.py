@@ -19,8 +19,8 @@ from starlette.testclient import TestClient
 
 from porism.deadline import TimeLimitExceeded, check, shorten
 from porism.search.engine import Engine
-from porism.web.http import slots as slots_module
-from porism.web.http.slots import PLACE_SECONDS, SHORT_RUNNING, Busy, QuerySlots, Turn
+from porism.web.api import results as slots_module
+from porism.web.api.results import PLACE_SECONDS, SHORT_RUNNING, Busy, QuerySlots, Turn
 from porism.web.server.app import create_app
 from porism.web.site.settings import RequestLimits, SiteSettings
 
@@ -70,7 +70,7 @@ def test_a_long_computation_lets_short_ones_go_first(monkeypatch: pytest.MonkeyP
     turns: list[Turn] = []
     monkeypatch.setattr(slots_module, "SHORT_SECONDS", -1.0)
     monkeypatch.setattr(slots_module, "WORK_SECONDS", 0.0)
-    monkeypatch.setattr("porism.web.http.slots.time.sleep", rests.append)
+    monkeypatch.setattr("porism.web.api.results.time.sleep", rests.append)
     places = threading.Semaphore(2)
     turns += [Turn(0.0, lambda: turns, places), Turn(0.0, lambda: turns, places)]
     older, younger = turns

@@ -10,9 +10,8 @@ from attack.fuzz.grammar import ODD, Grammar
 from attack.fuzz.reader import Reader, Wrong, to_text
 from porism.corpus.update.changes import read_json_lines
 from porism.integrity import seal
-from porism.web.site.backup import FORMAT, KIND, LIST
+from porism.web.site.backup import FORMAT, KIND, LIST, restore
 from porism.web.site.reading import read_settings
-from porism.web.site.restore import restore
 from porism.web.site.settings import all_settings
 
 CHANGES: Grammar = {

@@ -8,8 +8,18 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import argument, command
-from porism.cli.options import HOST, JOURNAL, SERVER, names_option, port, positive, positive_seconds, server_settings
+from porism.cli.command import (
+    HOST,
+    JOURNAL,
+    SERVER,
+    argument,
+    command,
+    names_option,
+    port,
+    positive,
+    positive_seconds,
+    server_settings,
+)
 
 if TYPE_CHECKING:
     from porism.lab.judging.journal import Journal
@@ -223,19 +233,13 @@ def serve(args: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
     from porism.web.assess.app import AssessmentSettings, serve
 
+    topics, hosts = tuple(args.topics), (args.host, *args.names)
     settings = AssessmentSettings(
-        args.journal,
-        args.collection,
-        args.submissions,
-        tuple(args.topics),
-        args.topic_threads,
-        args.https,
-        (args.host, *args.names),
-        args.in_order,
+        args.journal, args.collection, args.submissions, topics, args.topic_threads, args.https, hosts, args.in_order
     )
     if args.host not in ("127.0.0.1", "::1", "localhost") and not args.https:
         print("warning: passwords are sent unencrypted; use an HTTPS proxy and give --https", file=sys.stderr)
-    serve(settings, args.host, args.port, server_settings(args, trust_proxy=args.https))
+    serve(settings, args.host, args.port, server_settings(args, args.https))
 
 
 @command(
@@ -260,10 +264,9 @@ def progress(args: argparse.Namespace) -> None:
 def export(args: argparse.Namespace) -> None:
     """Print the table."""
     from porism.lab.judging import exports
-    from porism.lab.judging.exports import results_csv
 
     makers = {
-        "results": results_csv,
+        "results": exports.results_csv,
         "narratives": exports.narratives_tsv,
         "extra": exports.extra_tsv,
         "preferences": exports.preferences_tsv,
@@ -299,19 +302,15 @@ def judge_model(args: argparse.Namespace) -> None:
     """Judge all open items and print what the judgments of this model have cost so far."""
     import os
 
-    from porism.lab.judging.journal import Journal
     from porism.lab.judging.model_judge import ModelJudge, RetryPolicy, total_usage
     from porism.search.generation.endpoint import KEY_VARIABLE, Endpoint
     from porism.store import open_content
 
-    journal = Journal.open(args.journal)
+    journal = _open(args)
     endpoint = Endpoint(args.endpoint, args.endpoint_model, os.environ.get(KEY_VARIABLE, ""), args.seconds)
     judge = ModelJudge(journal, open_content(args.collection), args.model, endpoint, RetryPolicy(args.attempts))
     judged = judge.run(print)
     cost = total_usage(journal, args.model)
-    print(
-        f"{judged} items judged now; all judgments of {args.model}: {cost.requests:,} requests, "
-        f"{cost.prompt_tokens:,} tokens read, "
-        f"{cost.completion_tokens:,} written, {cost.seconds:,.1f} s",
-        file=sys.stderr,
-    )
+    tokens = f"{cost.prompt_tokens:,} tokens read, {cost.completion_tokens:,} written"
+    work = f"all judgments of {args.model}: {cost.requests:,} requests, {tokens}, {cost.seconds:,.1f} s"
+    print(f"{judged} items judged now; {work}", file=sys.stderr)

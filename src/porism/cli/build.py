@@ -7,9 +7,10 @@ import math
 import sys
 from pathlib import Path
 
-from porism.cli.command import argument, command, section
-from porism.cli.encode import ENCODER, encode_index, load_encoder
-from porism.cli.options import COLLECTION, JOBS, QUIET, positive_seconds
+from porism.cli.command import COLLECTION, JOBS, QUIET, argument, command, positive_seconds, section
+from porism.cli.model import ENCODER, encode_index, load_encoder
+from porism.errors import PorismError
+from porism.progress import Bars, Lines, Silent
 
 
 @command(
@@ -62,7 +63,6 @@ def build(args: argparse.Namespace) -> None:
     from porism.corpus.build.pipeline import Base, build
     from porism.corpus.build.select import Options, parse_years
     from porism.corpus.sources.detect import describe, open_source
-    from porism.progress import Bars, Lines
     from porism.store import open_content
 
     first, last = parse_years(args.years) if args.years else (None, None)
@@ -111,8 +111,6 @@ def build(args: argparse.Namespace) -> None:
 )
 def index(args: argparse.Namespace) -> None:
     """Build the index and print its size."""
-    from porism.errors import PorismError
-    from porism.progress import Bars, Silent
     from porism.search.index import Adaptation
     from porism.search.learning.teaching import record_choice
     from porism.store import is_folder, open_content, open_store

@@ -1,19 +1,31 @@
-"""What a command is: its options, an example, and the function that does it.
+"""What a command is: its options, an example, and the function that does it; and what commands share: values that are
+checked where they are typed, arguments that several commands have, and the options of servers, sites and language
+models.
 
     @command("porism store merge demo/index", argument("index", metavar="INDEX", help="an index"), QUIET)
     def merge(args: argparse.Namespace) -> None:
 
-`table` says where the command stands and what it is for. A plug-in is a module with HELP, EXAMPLE, arguments(parser)
+`words.tsv` says where the command is and what it is for. A plug-in is a module with HELP, EXAMPLE, arguments(parser)
 and run(args).
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from porism.progress import Silent, for_terminal
+
+if TYPE_CHECKING:
+    from porism.progress import Progress
+    from porism.web.http.workers import ServerSettings
+    from porism.web.server.observer import Operations
+    from porism.web.site.reading import SettingsReading
 
 Run = Callable[[argparse.Namespace], int | None]  # the exit code, None for 0
 Adds = Callable[[argparse._ActionsContainer], object]  # adds an option, or several, to a parser
@@ -66,10 +78,283 @@ def section(title: str, *several: Adds) -> Adds:
 
 def module_command(module: ModuleType) -> Command:
     """Return the command of a module with EXAMPLE, arguments and run, as plug-ins are."""
-    return Command(module.run, module.EXAMPLE, (module.arguments, lambda parser: _add_examples(parser, module)))
+
+    def add_examples(parser: argparse._ActionsContainer) -> None:
+        for name, example in getattr(module, "EXAMPLES", {}).items():
+            actions = next(one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
+            actions.choices[name].epilog = f"example:\n  {example}"
+
+    return Command(module.run, module.EXAMPLE, (module.arguments, add_examples))
 
 
-def _add_examples(parser: argparse._ActionsContainer, module: ModuleType) -> None:
-    for name, example in getattr(module, "EXAMPLES", {}).items():
-        actions = next(one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
-        actions.choices[name].epilog = f"example:\n  {example}"
+HIGHEST_PORT = 65535
+
+
+def port(text: str) -> int:
+    """Return a port number."""
+    if not text.isdecimal() or int(text) > HIGHEST_PORT:
+        fix = f"give a number from 1 to {HIGHEST_PORT}, for example --port 8100, or 0 for a free one"
+        raise argparse.ArgumentTypeError(f"{text} is not a port; {fix}")
+    return int(text)
+
+
+def positive(text: str) -> int:
+    """Return a number of at least 1."""
+    return _at_least(text, 1, "10")
+
+
+def not_negative(text: str) -> int:
+    """Return a number of at least 0."""
+    return _at_least(text, 0, "20")
+
+
+def jobs(text: str) -> int | str:
+    """Return a number of processes, or the address of a Dask scheduler."""
+    return text if "://" in text else not_negative(text)
+
+
+def positive_seconds(text: str) -> float:
+    """Return a time in seconds."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError(f"{text} is not a time in seconds; give a positive number, for example 10")
+    return seconds
+
+
+def _at_least(text: str, least: int, example: str) -> int:
+    try:
+        number = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text} is not a whole number; give one, for example {example}") from None
+    if number < least:
+        raise argparse.ArgumentTypeError(f"{text} is too small; give {least} or more, for example {example}")
+    return number
+
+
+INDEX = argument("index", metavar="INDEX", help="an index: its folder, or its address in a cluster")
+COLLECTION = argument("collection", metavar="COLLECTION", help="a folder made by porism build")
+JOURNAL = argument("journal", metavar="JOURNAL", help="the journal of judgments, one file")
+JSON = argument("--json", action="store_true", help="print JSON")
+JSON_LINES = argument("--json", action="store_true", help="print one JSON object on each line")
+QUIET = argument("--quiet", action="store_true", help="show no progress bars")
+HOST = argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+TABLE_FORMATS = ("table", "tsv", "json", "markdown", "latex", "html")
+FORMAT = options(
+    argument("--format", default="table", choices=TABLE_FORMATS, help="the format to print (default: %(default)s)"),
+    argument("--json", action="store_const", const="json", dest="format", help="the same as --format json"),
+)
+JOBS = argument(
+    "--jobs",
+    type=jobs,
+    default=0,
+    metavar="N",
+    help="number of processes (default: one per core), or the address of a Dask scheduler: tls://scheduler:8786",
+)
+
+
+def state_option(what: str) -> Adds:
+    """Return the option that names the state folder of a store, for a command that keeps or reads something there."""
+    help = f"the state folder, which keeps {what} (default: beside or in a folder INDEX; needed for any other address)"
+    return argument("--state", metavar="DIR", help=help)
+
+
+def names_option(**more: str) -> Adds:
+    """Return the option that names the hosts of a server."""
+    help = "a host name of the server, besides localhost (repeat for several)"
+    return argument("--name", action="append", default=[], help=help, **more)
+
+
+def chosen_progress(args: argparse.Namespace) -> Progress:
+    """Return bars on a terminal, or nothing with --quiet."""
+
+    return Silent() if args.quiet else for_terminal()
+
+
+# Options of every command that serves.
+SERVER = options(
+    argument(
+        "--connections",
+        type=positive,
+        default=1000,
+        metavar="N",
+        help="connections that each process keeps open, if it may open as many files (default: %(default)s)",
+    ),
+    argument(
+        "--idle-seconds",
+        type=positive_seconds,
+        default=15.0,
+        metavar="S",
+        help="close a connection without a request after this time (default: %(default)s)",
+    ),
+    argument(
+        "--frozen-seconds",
+        type=positive_seconds,
+        default=5.0,
+        metavar="S",
+        help="replace a process that gives no sign of life for this time (default: %(default)s)",
+    ),
+    argument(
+        "--stop-seconds",
+        type=positive_seconds,
+        default=10.0,
+        metavar="S",
+        help="time for requests to finish after SIGTERM (default: %(default)s)",
+    ),
+    argument(
+        "--log-format",
+        choices=("text", "json"),
+        default="text",
+        help="format of the log on standard error (default: %(default)s)",
+    ),
+)
+
+
+def server_settings(args: argparse.Namespace, trust_proxy: bool) -> ServerSettings:
+    """Return the settings of one serving process that the options give."""
+    from porism.web.http.connections import ConnectionLimits
+    from porism.web.http.workers import ServerSettings
+
+    limits = ConnectionLimits(idle_seconds=args.idle_seconds, connections=args.connections)
+    return ServerSettings(1, limits, args.frozen_seconds, args.stop_seconds, trust_proxy, args.log_format)
+
+
+# What an operator switches on.
+OPERATIONS = options(
+    argument("--metrics", action="store_true", help="answer /metrics in the text format of Prometheus"),
+    argument(
+        "--slow-ms",
+        type=positive_seconds,
+        metavar="MS",
+        help="log queries that take this many milliseconds or more, without their text",
+    ),
+    argument("--slow-text", action="store_true", help="log the text of slow queries, too"),
+    argument(
+        "--analytics",
+        type=Path,
+        metavar="FILE",
+        help="count searches and clicks in this file, without personal data; shown at /analytics",
+    ),
+    argument(
+        "--analytics-minimum",
+        type=positive,
+        default=5,
+        metavar="N",
+        help="store the text of a query after this many searches (default: %(default)s)",
+    ),
+    argument(
+        "--operator-port",
+        type=port,
+        metavar="PORT",
+        help="port of this machine for the pages of the operator, /metrics and /analytics (default: the one after "
+        "--port; 0 picks a free one)",
+    ),
+    argument(
+        "--open-pages",
+        action="store_true",
+        help="answer the pages of the operator to everyone, on the port of the site",
+    ),
+)
+
+
+def operations(args: argparse.Namespace) -> Operations:
+    """Return what the options switch on."""
+    from porism.web.server.observer import Operations
+
+    return Operations(
+        metrics=args.metrics,
+        slow_ms=args.slow_ms,
+        slow_text=args.slow_text,
+        analytics=args.analytics,
+        minimum_count=args.analytics_minimum,
+        open_pages=args.open_pages,
+        port=args.operator_port,
+    )
+
+
+# Options with a name of their own, and the settings that they give.
+KEYS = {
+    "host": "server.host",
+    "port": "server.port",
+    "name": "server.names",
+    "cors": "server.cors",
+    "workers": "server.workers",
+    "seconds": "limits.seconds",
+    "queue": "limits.queue",
+    "connections": "limits.connections",
+    "idle_seconds": "limits.idle_seconds",
+    "frozen_seconds": "limits.frozen_seconds",
+    "log_format": "server.log_format",
+    "stop_seconds": "limits.stop_seconds",
+    "experiment": "pages.experiment",
+    "assess_url": "pages.assess_url",
+    "remote_images": "posts.remote_images",
+    "endpoint": "endpoint.url",
+    "endpoint_model": "endpoint.model",
+    "endpoint_seconds": "endpoint.seconds",
+}
+SITE = "posts.site"  # --site NAME gives this setting, --site FILE.toml all of them
+
+
+def add_site_options(parser: argparse._ActionsContainer) -> None:
+    """Add the options of settings, and let options that are left out have no value, so that the settings file
+    decides."""
+    parser.add_argument(
+        "--site",
+        action="append",
+        metavar="FILE.toml|NAME",
+        help="the settings file of the site; or the host that the posts come from, to link to the originals there",
+    )
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting, such as site.title=Notes (repeat for several; docs/reference/settings.md lists all)",
+    )
+    parser.add_argument("--check", action="store_true", help="check the settings, print all problems, and end")
+    parser.add_argument(
+        "--print-settings", action="store_true", help="print a settings file with all defaults, and end"
+    )
+    for action in parser._actions:
+        if action.dest in KEYS:
+            action.help = (action.help or "").replace("%(default)s", str(action.default))
+            action.default = None
+
+
+def site_settings(args: argparse.Namespace) -> SettingsReading:
+    """Read the settings of the file, of `--set`, and of the options; later ones win."""
+    from porism.web.site.reading import GivenSetting, read_settings
+
+    given = [
+        GivenSetting(key, value, f"--{name.replace('_', '-')}", Path.cwd())
+        for name, key in KEYS.items()
+        if (value := getattr(args, name)) is not None
+    ]
+    files = [name for name in args.site or () if name.endswith(".toml")]
+    given += [GivenSetting(SITE, name, "--site", Path.cwd()) for name in args.site or () if not name.endswith(".toml")]
+    return read_settings(Path(files[-1]) if files else None, args.set, given)
+
+
+# The address, the name and the time limit of a language model.
+ENDPOINT = options(
+    argument(
+        "--endpoint",
+        default="",
+        metavar="URL",
+        help="let the language model at this chat-completions address write answers from the best passages (API key: "
+        "PORISM_ENDPOINT_KEY)",
+    ),
+    argument(
+        "--endpoint-model", default="default", metavar="NAME", help="name of the language model (default: %(default)s)"
+    ),
+    argument(
+        "--endpoint-seconds",
+        type=positive_seconds,
+        default=60.0,
+        metavar="S",
+        help="time for a whole generated answer, in seconds (default: %(default)s)",
+    ),
+)

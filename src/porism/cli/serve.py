@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import sys
 
-from porism.cli.command import argument, command
-from porism.cli.options import (
+from porism.cli.command import (
     ENDPOINT,
     HOST,
     OPERATIONS,
     SERVER,
     add_site_options,
+    argument,
+    command,
     names_option,
     not_negative,
     operations,
@@ -87,7 +88,21 @@ def serve(args: argparse.Namespace) -> int:
         return _check(args)
     if args.index is None:
         raise PorismError("INDEX is missing", fix="porism serve INDEX")
-    _serve(args)
+    require_posix("porism serve")
+    from porism.web.api.changes import WriteSettings
+    from porism.web.server.run import Settings
+    from porism.web.server.run import serve as run_server
+    from porism.web.site.reading import check_settings
+
+    reading = site_settings(args)
+    site = reading.checked()
+    checked = check_settings(reading)
+    for warning in checked.warnings:
+        print(f"porism: warning: {warning}", file=sys.stderr)
+    for problem in checked.problems:
+        raise PorismError(problem.fact, where=problem.where, fix=problem.fix)
+    writing = WriteSettings.of(args.index, args.tokens, args.state) if args.writable else None
+    run_server(Settings(args.index, site, operations=operations(args), writing=writing))
     return 0
 
 
@@ -105,23 +120,6 @@ def _check(args: argparse.Namespace) -> int:
     given = f"{len(reading.places)} of {len(all_settings())} settings given"
     print(f"{given}, problems: {len(checked.problems)}, warnings: {len(checked.warnings)}")
     return 1 if checked.problems else 0
-
-
-def _serve(args: argparse.Namespace) -> None:
-    require_posix("porism serve")
-    from porism.web.api.write_access import WriteSettings
-    from porism.web.server.run import Settings, serve
-    from porism.web.site.reading import check_settings
-
-    reading = site_settings(args)
-    site = reading.checked()
-    checked = check_settings(reading)
-    for warning in checked.warnings:
-        print(f"porism: warning: {warning}", file=sys.stderr)
-    for problem in checked.problems:
-        raise PorismError(problem.fact, where=problem.where, fix=problem.fix)
-    writing = WriteSettings.of(args.index, args.tokens, args.state) if args.writable else None
-    serve(Settings(args.index, site, operations=operations(args), writing=writing))
 
 
 @command(

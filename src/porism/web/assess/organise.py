@@ -86,26 +86,28 @@ class HistoryRow:
     value: str
 
 
-def _cap(context: RequestContext) -> float:
-    text = context.request.query_params.get("cap", "")
-    return float(text) if text.isdigit() and int(text) > 0 else IDLE_SECONDS
-
-
 def overview(context: RequestContext) -> Response:
     """Show progress and times by assessor and by assignment."""
     journal = context.app.journal
-    cap = _cap(context)
+    text = context.request.query_params.get("cap", "")
+    cap = float(text) if text.isdigit() and int(text) > 0 else IDLE_SECONDS
     by_assignment: dict[int, list[float | None]] = {}
     by_assessor: dict[str, list[float | None]] = {}
     for given in assessments(journal):
         by_assignment.setdefault(given.assignment, []).append(given.seconds)
         by_assessor.setdefault(given.assessor, []).append(given.seconds)
+
+    def narrative(assignment: Assignment) -> str:
+        if assignment.purpose != "main":
+            return ""
+        return "written" if journal.current_values(assignment.id).get(topic_field("narrative")) else "missing"
+
     rows = [
         AssignmentRow(
             assignment,
             progress(journal, assignment),
             summarise_times(by_assignment.get(assignment.id, []), cap),
-            _narrative_state(journal, assignment),
+            narrative(assignment),
         )
         for assignment in assignments(journal)
     ]
@@ -113,12 +115,6 @@ def overview(context: RequestContext) -> Response:
         AssessorRow(name, len(times), summarise_times(times, cap)) for name, times in sorted(by_assessor.items())
     ]
     return context.page("organise.html", rows=rows, assessors=assessors, cap=int(cap))
-
-
-def _narrative_state(journal: Journal, assignment: Assignment) -> str:
-    if assignment.purpose != "main":
-        return ""
-    return "written" if journal.current_values(assignment.id).get(topic_field("narrative")) else "missing"
 
 
 def agreement_page(context: RequestContext) -> Response:
@@ -151,12 +147,12 @@ def disagreements_page(context: RequestContext) -> Response:
         DisagreementRow(found, keys.get(JudgedItem(found.opinions[0].task, found.topic, found.item), ""))
         for found in disagreements(assessments(journal, "main", "dual"))
     ]
-    return context.page("disagreements.html", rows=rows, grade_name=_grade_name)
 
+    def grade_name(opinion: Assessment) -> str:
+        step = grade(opinion.grade)
+        return step.name if step else str(opinion.grade)
 
-def _grade_name(opinion: Assessment) -> str:
-    step = grade(opinion.grade)
-    return step.name if step else str(opinion.grade)
+    return context.page("disagreements.html", rows=rows, grade_name=grade_name)
 
 
 def item(context: RequestContext) -> Response:
@@ -253,30 +249,23 @@ def _number(context: RequestContext, name: str, default: int) -> int:
     return int(text)
 
 
-Assigner = Callable[[RequestContext, Journal, str, int, str], int]
-# What each purpose in the form does.
-ASSIGNERS: dict[str, Assigner] = {
-    "main": lambda context, journal, assessor, task, topic: assign_topic(journal, assessor, task, topic),
-    "dual": lambda context, journal, assessor, task, topic: assign_dual(
-        journal, assessor, task, topic, _number(context, "size", 0) or None, _number(context, "seed", 0)
-    ),
-    "training": lambda context, journal, assessor, task, topic: assign_training(
-        journal, assessor, task, _number(context, "round", 1)
-    ),
-    "extra": lambda context, journal, assessor, task, topic: assign_extra(
-        journal, assessor, topic, _number(context, "size", 20), _number(context, "seed", 0)
-    ),
-}
-
-
 def assign(context: RequestContext) -> Response:
     """Assign items to an assessor."""
-    task, _, topic = context.text("topic").partition(" ")
-    assigner = ASSIGNERS.get(context.text("purpose"))
+    number, _, topic = context.text("topic").partition(" ")
+    journal, assessor, task = context.app.journal, context.text("assessor"), int(number) if number in ("1", "2") else 0
     try:
-        if assigner is None or task not in ("1", "2"):
-            raise PorismError("choose a topic and a purpose", fix="use the form")
-        assigner(context, context.app.journal, context.text("assessor"), int(task), topic)
+        match context.text("purpose") if task else "":
+            case "main":
+                assign_topic(journal, assessor, task, topic)
+            case "dual":
+                size, seed = _number(context, "size", 0) or None, _number(context, "seed", 0)
+                assign_dual(journal, assessor, task, topic, size, seed)
+            case "training":
+                assign_training(journal, assessor, task, _number(context, "round", 1))
+            case "extra":
+                assign_extra(journal, assessor, topic, _number(context, "size", 20), _number(context, "seed", 0))
+            case _:
+                raise PorismError("choose a topic and a purpose", fix="use the form")
     except PorismError as error:
         return _page(context, f"{error.message}: {error.fix}", 422)
     return RedirectResponse("/organise/people", 303)
@@ -290,13 +279,11 @@ SEED = 2022
 def stability_page(context: RequestContext) -> Response:
     """Show the curve over the judgments of Task 1 so far, and the hint."""
     submissions = context.app.submissions
-    paths = [path for path in submissions.runs() if _is_task1(path)] if submissions else []
+    named = [(path, parse_name(path.name)) for path in submissions.runs()] if submissions else []
+    paths = [path for path, name in named if name is not None and name.task == "task1"]
     judgments = tuple(journal_judgments(context.app.journal, 1))
-    found = (
-        _curve(judgments, tuple((path, path.stat().st_mtime_ns) for path in paths))
-        if len(paths) > 1 and judgments
-        else None
-    )
+    versions = tuple((path, path.stat().st_mtime_ns) for path in paths)
+    found = _curve(judgments, versions) if len(paths) > 1 and judgments else None
     return context.page(
         "stability.html",
         runs=len(paths),
@@ -306,11 +293,6 @@ def stability_page(context: RequestContext) -> Response:
         measure=MEASURE,
         threshold=STABLE,
     )
-
-
-def _is_task1(path: Path) -> bool:
-    name = parse_name(path.name)
-    return name is not None and name.task == "task1"
 
 
 @lru_cache(4)

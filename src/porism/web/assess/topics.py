@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -70,7 +69,7 @@ def _topic_page(context: RequestContext, assignment: Assignment, problems: list[
         tags=found.tags,
         values={field: values.get(topic_field(field), "") for field in TOPIC_FIELDS},
         problems=problems,
-        request_key=secrets.token_urlsafe(12),
+        request_key=context.new_request_key(),
     )
 
 
@@ -134,7 +133,7 @@ def preference(context: RequestContext) -> Response:
         PreferenceRow(item, excerpt(context.app.content, item), grade(int(values[FieldKey(item.key, 1, "grade")])))
         for item in by_preference(assigned_items(journal, assignment.id), values)
     ]
-    return context.page("preference.html", assignment=assignment, rows=rows, request_key=secrets.token_urlsafe(12))
+    return context.page("preference.html", assignment=assignment, rows=rows, request_key=context.new_request_key())
 
 
 def excerpt(content: ContentRenderer, item: AssignedItem) -> str:

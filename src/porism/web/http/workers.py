@@ -16,8 +16,7 @@ from starlette.applications import Starlette
 from porism.doctor.environment import interpreter
 from porism.errors import PorismError
 from porism.web.http.connections import ConnectionLimits, allow_files, check_connections, protocol_with
-from porism.web.http.logs import LOG, LogFormat, configure_logging
-from porism.web.http.middleware import MAX_TARGET, MOST_HEADER_BYTES
+from porism.web.http.middleware import LOG, MAX_TARGET, MOST_HEADER_BYTES, LogFormat, configure_logging
 from porism.web.http.supervisor import FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
 
 YIELD_SECONDS = 0.005  # for which a connection is left to a process that has fewer

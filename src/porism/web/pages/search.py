@@ -25,7 +25,7 @@ from porism.search.generation.endpoint import Endpoint
 from porism.search.generation.generate import AnswerBasis, Writing, generate_answer, stream_answer, without_answer
 from porism.web.api import views
 from porism.web.api.results import run_view
-from porism.web.http.parameters import Parameter, parse_parameters
+from porism.web.http.requests import Parameter, parse_parameters
 from porism.web.pages.page import FILTERS, POST_TABS, SEARCH, TABS, SearchState, encoded, render
 from porism.web.site.settings import Pages
 

@@ -32,10 +32,9 @@ from porism.web.api import views
 from porism.web.api.results import run_view
 from porism.web.api.views import PostView, ThreadView
 from porism.web.http.middleware import PICTURE_HEADERS
-from porism.web.http.parameters import parse_parameters
+from porism.web.http.requests import parse_parameters
 from porism.web.pages.attribution import NO_SITE, Attribution, author_names, bibtex_entries
-from porism.web.pages.filters import formula_link
-from porism.web.pages.page import TAB, TEXT, SearchState, render
+from porism.web.pages.page import TAB, TEXT, SearchState, formula_link, render
 from porism.web.site.look import public_root
 from porism.web.site.settings import Licence
 

@@ -17,7 +17,7 @@ from porism.progress import Bars
 from porism.search.engine import Engine
 from porism.store import open_content
 from porism.store.maintenance import build_index, is_index
-from porism.web.server.editor import editor_folder, fetch_package, has_editor, install
+from porism.web.pages.frames import editor_folder, fetch_package, has_editor, install
 from porism.web.server.run import Settings, serve
 from porism.web.site.settings import ServerOptions, SiteSettings
 

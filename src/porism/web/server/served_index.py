@@ -23,7 +23,7 @@ from porism.errors import PorismError, StoreUnavailable
 from porism.integrity import Damage, DamageError, FileWatch
 from porism.search.engine import Engine
 from porism.store import open_store
-from porism.web.api.write_access import WriteAccess
+from porism.web.api.changes import WriteAccess
 
 LOG = logging.getLogger("porism.web")
 # An index of at most this size is verified before it is served, which takes less than a second; a larger one while it
@@ -46,7 +46,11 @@ class SharedVerification:
 
     def __init__(self) -> None:
         # In memory where the system can, since a hardened server may have no folder to write to.
-        self._file = os.memfd_create("verified") if sys.platform == "linux" else _temporary_file()
+        if sys.platform == "linux":
+            self._file = os.memfd_create("verified")
+        else:
+            self._file, name = tempfile.mkstemp()
+            os.unlink(name)
 
     def forget(self) -> None:
         """Let the next process verify again, for instance because one has died of what it read."""
@@ -55,9 +59,8 @@ class SharedVerification:
     def damages(self, index: Path) -> tuple[Damage, ...]:
         """Return what is damaged in an index, as any process found it."""
         file = self._file
-        fcntl.lockf(
-            file, fcntl.LOCK_EX
-        )  # unlike flock, it excludes forked processes, and ends with the one that holds it
+        # Unlike flock, it excludes forked processes, and ends with the one that holds it.
+        fcntl.lockf(file, fcntl.LOCK_EX)
         try:
             if known := os.pread(file, os.fstat(file).st_size, 0):
                 return tuple(Damage(*fields) for fields in json.loads(known))
@@ -66,12 +69,6 @@ class SharedVerification:
             return found
         finally:
             fcntl.lockf(file, fcntl.LOCK_UN)
-
-
-def _temporary_file() -> int:
-    file, name = tempfile.mkstemp()
-    os.unlink(name)
-    return file
 
 
 class IntegrityCheck:
@@ -147,8 +144,6 @@ async def health(request: Request) -> JSONResponse:
 
 
 ROUTES = [Route("/ready", ready, methods=["GET"]), Route("/health", health, methods=["GET"])]
-
-
 SETTLE_LOOKS = 20  # after which all nodes of a cluster know of a change
 FOLLOW_SECONDS = 0.25  # between two looks for a newer commit of the index, and at the sizes and times of its files
 
