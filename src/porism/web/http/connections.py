@@ -108,8 +108,9 @@ class LimitedProtocol(H11Protocol):
         """Accept the connection, if there is space for it."""
         super().connection_made(transport)
         self._enter("headers")
-        if _open_connections(self.connections) > self.limits.connections and not self._close_oldest():
-            self._refuse()
+        open_ones = sum(one.phase != "closing" for one in _limited(self.connections))
+        if open_ones > self.limits.connections and not self._close_oldest():
+            self._answer(503, REFUSAL, {"retry-after": "2"})
 
     def _close_oldest(self) -> bool:
         """Close the connection that has waited longest for a request, idle ones first; return whether there was one."""
@@ -120,9 +121,6 @@ class LimitedProtocol(H11Protocol):
         oldest._enter("closing")
         oldest.transport.abort()
         return True
-
-    def _refuse(self) -> None:
-        self._answer(503, REFUSAL, {"retry-after": "2"})
 
     def send_400_response(self, msg: str) -> None:
         """Answer a request that is not HTTP. No application sees it, so the security headers are added here."""
@@ -174,8 +172,11 @@ class LimitedProtocol(H11Protocol):
     def check_time(self, now: float) -> None:
         """Close the connection if its phase lasts too long, or if its client does not read what was sent."""
         waited, limits = now - self.since, self.limits
-        if self.transport.get_write_buffer_size():
-            self._check_sending(now)
+        if unsent := self.transport.get_write_buffer_size():
+            self.sending_since = self.sending_since or now
+            self.sending_bytes = max(self.sending_bytes, unsent)
+            if now - self.sending_since > limits.send_seconds + self.sending_bytes / limits.rate:
+                self.transport.abort()
             return
         self.sending_since, self.sending_bytes = 0.0, 0
         if self.phase == "body" and waited > limits.body_seconds + self.received / limits.rate:
@@ -187,19 +188,9 @@ class LimitedProtocol(H11Protocol):
         elif self.phase == "closing" and waited > CLOSE_SECONDS:
             self.transport.abort()
 
-    def _check_sending(self, now: float) -> None:
-        self.sending_since = self.sending_since or now
-        self.sending_bytes = max(self.sending_bytes, self.transport.get_write_buffer_size())
-        if now - self.sending_since > self.limits.send_seconds + self.sending_bytes / self.limits.rate:
-            self.transport.abort()
-
 
 def _limited(connections: Iterable[Any]) -> list[LimitedProtocol]:
     return [one for one in connections if isinstance(one, LimitedProtocol)]
-
-
-def _open_connections(connections: Iterable[Any]) -> int:
-    return sum(one.phase != "closing" for one in _limited(connections))
 
 
 def check_connections(connections: Iterable[Any]) -> None:

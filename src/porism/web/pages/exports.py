@@ -22,7 +22,7 @@ from porism.search.engine import Engine
 from porism.web.api import views
 from porism.web.api.results import run_view
 from porism.web.http.requests import Parameter, parse_parameters
-from porism.web.http.schema import encode
+from porism.web.http.requests import encode
 from porism.web.pages.attribution import Attribution, bibtex_entries
 from porism.web.pages.page import FILTERS, SearchState
 from porism.web.pages.search import search_values
