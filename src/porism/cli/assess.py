@@ -19,13 +19,14 @@ from porism.cli.command import (
     positive,
     positive_seconds,
     server_settings,
+    with_default,
 )
 
 if TYPE_CHECKING:
     from porism.lab.judging.journal import Journal
 
 
-TASK = argument("--task", type=int, choices=(1, 2), default=1, help="the task (default: %(default)s)")
+TASK = with_default("--task", 1, "the task", choices=(1, 2))
 ASSESSOR = argument("assessor", help="the user name of the assessor")
 TOPICS = argument("topics", nargs="+", help="the ids of the topics")
 
@@ -83,7 +84,7 @@ def account(args: argparse.Namespace) -> None:
         metavar="SHARE",
         help="judge only this share of the pool, a random sample (for infAP)",
     ),
-    argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)"),
+    with_default("--seed", 0, "seed of the sample"),
 )
 def load(args: argparse.Namespace) -> None:
     """Load the pool, and print how many items are new."""
@@ -170,7 +171,7 @@ def move(args: argparse.Namespace) -> None:
         metavar="N",
         help="number of items per topic, sampled in proportion to the first grades (default: all)",
     ),
-    argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)"),
+    with_default("--seed", 0, "seed of the sample"),
     TASK,
 )
 def dual(args: argparse.Namespace) -> None:
@@ -185,7 +186,7 @@ def dual(args: argparse.Namespace) -> None:
     "porism lab assess training lab.journal ada --round 1",
     JOURNAL,
     ASSESSOR,
-    argument("--round", type=int, default=1, help="the number of the round (default: %(default)s)"),
+    with_default("--round", 1, "the number of the round"),
     TASK,
 )
 def training(args: argparse.Namespace) -> None:
@@ -200,8 +201,8 @@ def training(args: argparse.Namespace) -> None:
     JOURNAL,
     ASSESSOR,
     TOPICS,
-    argument("--size", type=int, default=20, metavar="N", help="number of answers per topic (default: %(default)s)"),
-    argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)"),
+    with_default("--size", 20, "number of answers per topic", metavar="N"),
+    with_default("--seed", 0, "seed of the sample"),
 )
 def extra(args: argparse.Namespace) -> None:
     """Assign the questions, and print how many answers of each topic they are about."""
@@ -219,7 +220,7 @@ def extra(args: argparse.Namespace) -> None:
     argument("--submissions", metavar="DIR", help="let teams submit runs, and keep them in this folder"),
     argument("--topics", nargs="*", default=[], metavar="FILE", help="topic files to check submitted runs"),
     HOST,
-    argument("--port", type=port, default=8002, help="port to listen on (default: %(default)s)"),
+    with_default("--port", 8002, "port to listen on", type=port),
     names_option(dest="names"),
     argument(
         "--in-order",
@@ -293,9 +294,9 @@ def backup(args: argparse.Namespace) -> None:
         metavar="URL",
         help="the chat-completions address of the model (API key: PORISM_ENDPOINT_KEY)",
     ),
-    argument("--endpoint-model", default="default", metavar="NAME", help="its name (default: %(default)s)"),
-    argument("--seconds", type=positive_seconds, default=60.0, help="time limit of a reply (default: %(default)s)"),
-    argument("--attempts", type=positive, default=4, metavar="N", help="requests for a grade (default: %(default)s)"),
+    with_default("--endpoint-model", "default", "its name", metavar="NAME"),
+    with_default("--seconds", 60.0, "time limit of a reply", type=positive_seconds),
+    with_default("--attempts", 4, "requests for a grade", type=positive, metavar="N"),
     resume="run the same command again to continue",
 )
 def judge_model(args: argparse.Namespace) -> None:

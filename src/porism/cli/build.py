@@ -7,7 +7,7 @@ import math
 import sys
 from pathlib import Path
 
-from porism.cli.command import COLLECTION, JOBS, QUIET, argument, command, positive_seconds, section
+from porism.cli.command import COLLECTION, JOBS, QUIET, argument, command, positive_seconds, section, with_default
 from porism.cli.model import ENCODER, encode_index, load_encoder
 from porism.errors import PorismError
 from porism.progress import Bars, Lines, Silent
@@ -171,12 +171,8 @@ def index(args: argparse.Namespace) -> None:
             "with its "
             "collection beside it (INDEX.collection)",
         ),
-        argument(
-            "--wait",
-            type=positive_seconds,
-            default=1.0,
-            metavar="SECONDS",
-            help="apply changes when none was made for this time (default: %(default)s)",
+        with_default(
+            "--wait", 1.0, "apply changes when none was made for this time", type=positive_seconds, metavar="SECONDS"
         ),
     ),
     description="Add, replace and delete posts of an index, so that it is as if built from its source as this is now.",

@@ -60,6 +60,12 @@ def argument(*names: str, **properties: Any) -> Adds:
     return lambda parser: parser.add_argument(*names, **properties)
 
 
+def with_default(name: str, default: Any, help: str, **properties: Any) -> Adds:
+    """Return an option with a default, which its help names, of the default's type unless another one is given."""
+    properties = {"type": type(default), **properties}
+    return argument(name, default=default, help=f"{help} (default: %(default)s)", **properties)
+
+
 def options(*several: Adds) -> Adds:
     """Return several options as one value."""
 
@@ -140,10 +146,10 @@ JOURNAL = argument("journal", metavar="JOURNAL", help="the journal of judgments,
 JSON = argument("--json", action="store_true", help="print JSON")
 JSON_LINES = argument("--json", action="store_true", help="print one JSON object on each line")
 QUIET = argument("--quiet", action="store_true", help="show no progress bars")
-HOST = argument("--host", default="127.0.0.1", help="address to listen on (default: %(default)s)")
+HOST = with_default("--host", "127.0.0.1", "address to listen on")
 TABLE_FORMATS = ("table", "tsv", "json", "markdown", "latex", "html")
 FORMAT = options(
-    argument("--format", default="table", choices=TABLE_FORMATS, help="the format to print (default: %(default)s)"),
+    with_default("--format", "table", "the format to print", choices=TABLE_FORMATS),
     argument("--json", action="store_const", const="json", dest="format", help="the same as --format json"),
 )
 JOBS = argument(
@@ -175,40 +181,31 @@ def chosen_progress(args: argparse.Namespace) -> Progress:
 
 # Options of every command that serves.
 SERVER = options(
-    argument(
+    with_default(
         "--connections",
+        1000,
+        "connections that each process keeps open, if it may open as many files",
         type=positive,
-        default=1000,
         metavar="N",
-        help="connections that each process keeps open, if it may open as many files (default: %(default)s)",
     ),
-    argument(
+    with_default(
         "--idle-seconds",
+        15.0,
+        "close a connection without a request after this time",
         type=positive_seconds,
-        default=15.0,
         metavar="S",
-        help="close a connection without a request after this time (default: %(default)s)",
     ),
-    argument(
+    with_default(
         "--frozen-seconds",
+        5.0,
+        "replace a process that gives no sign of life for this time",
         type=positive_seconds,
-        default=5.0,
         metavar="S",
-        help="replace a process that gives no sign of life for this time (default: %(default)s)",
     ),
-    argument(
-        "--stop-seconds",
-        type=positive_seconds,
-        default=10.0,
-        metavar="S",
-        help="time for requests to finish after SIGTERM (default: %(default)s)",
+    with_default(
+        "--stop-seconds", 10.0, "time for requests to finish after SIGTERM", type=positive_seconds, metavar="S"
     ),
-    argument(
-        "--log-format",
-        choices=("text", "json"),
-        default="text",
-        help="format of the log on standard error (default: %(default)s)",
-    ),
+    with_default("--log-format", "text", "format of the log on standard error", choices=("text", "json")),
 )
 
 
@@ -237,12 +234,8 @@ OPERATIONS = options(
         metavar="FILE",
         help="count searches and clicks in this file, without personal data; shown at /analytics",
     ),
-    argument(
-        "--analytics-minimum",
-        type=positive,
-        default=5,
-        metavar="N",
-        help="store the text of a query after this many searches (default: %(default)s)",
+    with_default(
+        "--analytics-minimum", 5, "store the text of a query after this many searches", type=positive, metavar="N"
     ),
     argument(
         "--operator-port",
@@ -347,14 +340,8 @@ ENDPOINT = options(
         help="let the language model at this chat-completions address write answers from the best passages (API key: "
         "PORISM_ENDPOINT_KEY)",
     ),
-    argument(
-        "--endpoint-model", default="default", metavar="NAME", help="name of the language model (default: %(default)s)"
-    ),
-    argument(
-        "--endpoint-seconds",
-        type=positive_seconds,
-        default=60.0,
-        metavar="S",
-        help="time for a whole generated answer, in seconds (default: %(default)s)",
+    with_default("--endpoint-model", "default", "name of the language model", metavar="NAME"),
+    with_default(
+        "--endpoint-seconds", 60.0, "time for a whole generated answer, in seconds", type=positive_seconds, metavar="S"
     ),
 )

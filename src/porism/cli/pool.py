@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from porism.cli.command import COLLECTION, FORMAT, JSON, argument, command
+from porism.cli.command import COLLECTION, FORMAT, JSON, argument, command, with_default
 
 FOLDER = argument("folder", metavar="FOLDER", help="the folder of submissions")
 
@@ -73,7 +73,7 @@ def withdraw(args: argparse.Namespace) -> None:
     argument("--runs", nargs="+", required=True, metavar="RUN", help="run files in the lab's format"),
     argument("-o", "--output", required=True, metavar="DIR", help="the folder to create"),
     argument("--after", metavar="DIR", help="extend this pool: keep its items, and add new ones"),
-    argument("--seed", type=int, default=0, help="seed of all random choices (default: %(default)s)"),
+    with_default("--seed", 0, "seed of all random choices"),
     argument(
         "--depth-primary", type=int, metavar="N", help="depth of primary runs (default: 45 items; Task 2: 25 formulas)"
     ),
@@ -94,9 +94,7 @@ def withdraw(args: argparse.Namespace) -> None:
         help="Task 2: how to choose the instances of a formula: votes (as in 2022, the default) or threads (as in "
         "2020)",
     ),
-    argument(
-        "--instances", type=int, default=5, metavar="N", help="Task 2: instances per formula (default: %(default)s)"
-    ),
+    with_default("--instances", 5, "Task 2: instances per formula", metavar="N"),
     argument("--prefix", action="store_true", help="Task 2: only the pooled part of a run votes for instances"),
     description="Pool run files into a new folder.",
 )
@@ -159,8 +157,8 @@ def report(args: argparse.Namespace) -> None:
         metavar="FILE",
         help="the file for the links to duplicates, which participants must not see (default: DIR.oracle.tsv)",
     ),
-    argument("--number", type=int, default=100, metavar="N", help="number of topics (default: %(default)s)"),
-    argument("--first", type=int, default=1, metavar="N", help="number of the first topic (default: %(default)s)"),
+    with_default("--number", 100, "number of topics", metavar="N"),
+    with_default("--first", 1, "number of the first topic", metavar="N"),
     argument(
         "--since",
         default="",
@@ -175,9 +173,7 @@ def report(args: argparse.Namespace) -> None:
         metavar="NAME=LOW:HIGH",
         help="limits of terms, formulas, score, answers, comments or views, e.g. formulas=1:10",
     ),
-    argument(
-        "--seed", type=int, default=1, help="seed of the random selection within a stratum (default: %(default)s)"
-    ),
+    with_default("--seed", 1, "seed of the random selection within a stratum"),
     description="Select questions with a formula and a known duplicate, and write them as topics of Tasks 1 and 2.",
 )
 def make(args: argparse.Namespace) -> None:

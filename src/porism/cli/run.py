@@ -6,7 +6,17 @@ import argparse
 import sys
 from pathlib import Path
 
-from porism.cli.command import FORMAT, JSON_LINES, argument, command, options, positive, section, state_option
+from porism.cli.command import (
+    FORMAT,
+    JSON_LINES,
+    argument,
+    command,
+    options,
+    positive,
+    section,
+    state_option,
+    with_default,
+)
 from porism.progress import for_terminal
 
 KNOWN = options(
@@ -59,10 +69,10 @@ def fix(args: argparse.Namespace) -> None:
     "-o fused.tsv",
     argument("files", nargs="+", metavar="RUN", help="two or more runs of one task"),
     argument("-o", "--output", metavar="RUN.tsv", required=True, help="the file to write"),
-    argument("--method", choices=METHODS, default="rrf", help="the fusion method (default: %(default)s)"),
+    with_default("--method", "rrf", "the fusion method", choices=METHODS),
     argument("--weights", nargs="+", type=float, metavar="W", help="a weight for each run (default: all equal)"),
-    argument("--constant", type=float, default=60, metavar="K", help="the k of 1/(k + rank) (default: %(default)s)"),
-    argument("--tag", default="fused", help="the run id (default: %(default)s)"),
+    with_default("--constant", 60, "the k of 1/(k + rank)", type=float, metavar="K"),
+    with_default("--tag", "fused", "the run id"),
     description="Fuse several runs into one.",
 )
 def fuse(args: argparse.Namespace) -> None:
@@ -80,12 +90,7 @@ def fuse(args: argparse.Namespace) -> None:
     "porism run convert sample/runs/Abacus-task1-words-auto-text-P.tsv -o words.trec",
     argument("files", nargs=1, metavar="FILE", help="a run file"),
     argument("-o", "--output", metavar="RUN", required=True, help="the file to write"),
-    argument(
-        "--format",
-        choices=("trec", "task1", "task2"),
-        default="trec",
-        help="the format (default: %(default)s)",
-    ),
+    with_default("--format", "trec", "the format", choices=("trec", "task1", "task2")),
     argument("--collection", metavar="DIR", help="where to look up the posts of formulas, for task2"),
     description="Write a run in the columns of Task 1, Task 2 or trec_eval.",
 )
@@ -142,19 +147,14 @@ def convert(args: argparse.Namespace) -> None:
         help="the directory of a pretrained model that a named system needs, or of all models of a kind (repeat for "
         "several); FILE: the weights that porism model train ranking made, for Task 1 of the default system",
     ),
-    argument("-k", type=positive, default=1000, metavar="N", help="hits per topic (default: %(default)s)"),
+    with_default("-k", 1000, "hits per topic", type=positive, metavar="N"),
     argument(
         "--kind",
         choices=("answers", "questions"),
         help="what Task 1 finds (default: answers; questions if the topics have titles only)",
     ),
     argument("-o", "--output", metavar="RUN.tsv", help="the file to write"),
-    argument(
-        "--format",
-        choices=("lab", "trec"),
-        default="lab",
-        help="the lab's columns, or trec_eval's (default: %(default)s)",
-    ),
+    with_default("--format", "lab", "the lab's columns, or trec_eval's", choices=("lab", "trec")),
     argument("--header", action="store_true", help="put ir_metadata before the run, as comment lines"),
     resume="the same command continues with the next topic",
 )
@@ -253,14 +253,10 @@ def show_system(args: argparse.Namespace) -> None:
         help="also score each team without the judgments that only its runs contributed",
     ),
     argument("--plots", metavar="DIR", help="write figures into this folder (needs the extra plots)"),
-    argument(
-        "--plot-format", choices=("svg", "png"), default="svg", help="the format of the figures (default: %(default)s)"
-    ),
+    with_default("--plot-format", "svg", "the format of the figures", choices=("svg", "png")),
     argument("--report", metavar="FILE.html", help="write a report, one HTML page"),
     argument("--title", default="", help="the title of the report"),
-    argument(
-        "--seed", type=int, default=2022, help="seed of the randomisation test and the bootstrap (default: %(default)s)"
-    ),
+    with_default("--seed", 2022, "seed of the randomisation test and the bootstrap"),
     section(
         "Task 2",
         argument("--collection", metavar="DIR", help="look up the visual ids of formulas in this collection"),

@@ -10,7 +10,18 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from porism.cli.command import ENDPOINT, INDEX, JSON, JSON_LINES, argument, command, not_negative, positive, section
+from porism.cli.command import (
+    ENDPOINT,
+    INDEX,
+    JSON,
+    JSON_LINES,
+    argument,
+    command,
+    not_negative,
+    positive,
+    section,
+    with_default,
+)
 
 if TYPE_CHECKING:
     from porism.formula.parsed import Parsed
@@ -67,9 +78,9 @@ def _print_messages(summary: str, notes: Iterable[str], suggestions: Iterable[st
         metavar="QUERY",
         help="words and formulas, as people type them or between dollar signs (- reads the query from stdin)",
     ),
-    argument("-k", type=positive, default=10, metavar="N", help="number of hits (default: %(default)s)"),
+    with_default("-k", 10, "number of hits", type=positive, metavar="N"),
     argument("--offset", type=not_negative, default=0, metavar="N", help="number of hits to skip"),
-    argument("--kind", choices=("answers", "questions"), default="answers", help="what to find (default: %(default)s)"),
+    with_default("--kind", "answers", "what to find", choices=("answers", "questions")),
     argument("--tag", action="append", default=[], help="only threads with this tag (repeat for several)"),
     argument("--years", metavar="FIRST-LAST", default="", help="only posts of these years, e.g. 2012-2015"),
     argument("--accepted", action="store_true", help="only accepted answers"),
@@ -103,7 +114,7 @@ def search(args: argparse.Namespace) -> int:
     "porism formulas demo/index 'a^2+b^2=c^2'",
     INDEX,
     argument("latex", metavar="LATEX", help="a formula; ?x is a wildcard (- reads the formula from stdin)"),
-    argument("-k", type=positive, default=10, metavar="N", help="number of formulas (default: %(default)s)"),
+    with_default("-k", 10, "number of formulas", type=positive, metavar="N"),
     argument("--offset", type=not_negative, default=0, metavar="N", help="number of formulas to skip"),
     argument(
         "--mode",
@@ -206,9 +217,7 @@ LEVELS = ("written", "normalised", "commutative", "renamed")
     section(
         "match a pattern instead",
         argument("--match", metavar="PATTERN", help=r"find this formula in it, in LaTeX; ?x or \qvar{x} is a wildcard"),
-        argument(
-            "--level", choices=LEVELS, default="renamed", help="the loosest level of a match (default: %(default)s)"
-        ),
+        with_default("--level", "renamed", "the loosest level of a match", choices=LEVELS),
         argument("--whole", action="store_true", help="match the whole formula only, not a part of it"),
     ),
 )

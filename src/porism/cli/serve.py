@@ -20,6 +20,7 @@ from porism.cli.command import (
     positive_seconds,
     site_settings,
     state_option,
+    with_default,
 )
 from porism.errors import PorismError
 from porism.locks import require_posix
@@ -47,18 +48,9 @@ MOST_WORKERS = 4
         metavar="N",
         help=f"number of processes (default: one per core, at most {MOST_WORKERS})",
     ),
-    argument(
-        "--seconds",
-        type=positive_seconds,
-        default=10.0,
-        help="time limit of a query, in seconds (default: %(default)s)",
-    ),
-    argument(
-        "--queue",
-        type=not_negative,
-        default=32,
-        metavar="N",
-        help="queries that may wait in each process; more are refused (default: %(default)s)",
+    with_default("--seconds", 10.0, "time limit of a query, in seconds", type=positive_seconds),
+    with_default(
+        "--queue", 32, "queries that may wait in each process; more are refused", type=not_negative, metavar="N"
     ),
     SERVER,
     OPERATIONS,
@@ -124,7 +116,7 @@ def _check(args: argparse.Namespace) -> int:
 
 @command(
     "porism demo --port 8100",
-    argument("--directory", default="demo", help="where to keep the collection and the index (default: %(default)s)"),
+    with_default("--directory", "demo", "where to keep the collection and the index"),
     argument("--sample", help="the sample (default: the folder sample, or the one that was installed)"),
     HOST,
     argument("--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"),

@@ -13,7 +13,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import JSON, QUIET, argument, chosen_progress, command, options, positive, state_option
+from porism.cli.command import (
+    JSON,
+    QUIET,
+    argument,
+    chosen_progress,
+    command,
+    options,
+    positive,
+    state_option,
+    with_default,
+)
 from porism.errors import PorismError
 
 if TYPE_CHECKING:
@@ -74,7 +84,7 @@ def remove_editor(args: argparse.Namespace) -> None:
         metavar="N",
         help="show only queries with this many searches; never fewer than the file stores",
     ),
-    argument("--rows", type=positive, default=50, metavar="N", help="rows of each table (default: %(default)s)"),
+    with_default("--rows", 50, "rows of each table", type=positive, metavar="N"),
 )
 def analytics(args: argparse.Namespace) -> None:
     """Print the report."""

@@ -11,7 +11,17 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import COLLECTION, JSON, QUIET, argument, chosen_progress, command, positive, section
+from porism.cli.command import (
+    COLLECTION,
+    JSON,
+    QUIET,
+    argument,
+    chosen_progress,
+    command,
+    positive,
+    section,
+    with_default,
+)
 
 if TYPE_CHECKING:
     from porism.integrity import Verification
@@ -104,13 +114,12 @@ REPOSITORY = argument("repository", metavar="REPOSITORY", help="a snapshot repos
     "porism store copy demo/index opensearch://localhost:9200/demo",
     argument("source", metavar="SOURCE", help="the folder of an index, or the address of a collection in a cluster"),
     argument("target", metavar="TARGET", help="the address in the cluster, or a new folder"),
-    argument(
+    with_default(
         "--shards",
+        1,
+        "into how many parts the cluster divides the collection; one is fastest up to about a million posts",
         type=positive,
-        default=1,
         metavar="N",
-        help="into how many parts the cluster divides the collection; one is fastest up to about a million posts "
-        "(default: %(default)s)",
     ),
     QUIET,
     resume="the same command goes on where it was",
@@ -227,7 +236,7 @@ FORMATS = ("lab", "annotations", "jsonl", "parquet", "trec", "pages", "beir", "h
     "porism collection export demo/collection -o lab-files --format lab",
     COLLECTION,
     argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to create"),
-    argument("--format", choices=FORMATS, default="lab", help="the format to write (default: %(default)s)"),
+    with_default("--format", "lab", "the format to write", choices=FORMATS),
     section(
         "beir and hf",
         argument("--task", type=int, choices=(1, 2), help="1: answers, 2: formulas by visual id (default: 1)"),

@@ -198,8 +198,3 @@ def check_connections(connections: Iterable[Any]) -> None:
     now = time.monotonic()
     for one in _limited(connections):
         one.check_time(now)
-
-
-def protocol_with(limits: ConnectionLimits) -> type[LimitedProtocol]:
-    """Return the protocol with these limits."""
-    return type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})

@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 
 from porism.doctor.environment import interpreter
 from porism.errors import PorismError
-from porism.web.http.connections import ConnectionLimits, allow_files, check_connections, protocol_with
+from porism.web.http.connections import ConnectionLimits, LimitedProtocol, allow_files, check_connections
 from porism.web.http.middleware import LOG, MAX_TARGET, MOST_HEADER_BYTES, LogFormat, configure_logging
 from porism.web.http.supervisor import FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
 
@@ -141,11 +141,9 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         listener.close()
-        raise PorismError(
-            f"cannot listen: {getattr(error, 'strerror', None) or error}",
-            where=f"{host}:{port}",
-            fix="choose another port with --port, or 0 for a free one",
-        ) from None
+        fact = f"cannot listen: {getattr(error, 'strerror', None) or error}"
+        fix = "choose another port with --port, or 0 for a free one"
+        raise PorismError(fact, where=f"{host}:{port}", fix=fix) from None
     return listener
 
 
@@ -220,7 +218,7 @@ def run_worker(
         log_config=None,  # its lines go where ours go
         log_level="warning",
         access_log=False,
-        http=protocol_with(limits),
+        http=type("LimitedProtocol", (LimitedProtocol,), {"limits": limits}),
         ws="none",
         # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare
         # 400.

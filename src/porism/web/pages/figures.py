@@ -16,7 +16,7 @@ from starlette.routing import Route
 from porism.corpus.content import Content
 from porism.corpus.stats import Count, distributions
 from porism.errors import PorismError
-from porism.evaluate.experiment import Experiment, read_experiment
+from porism.evaluate.experiment import read_experiment
 from porism.evaluate.reports.html_report import LeaderboardRow, draw_figures, hardest_first
 from porism.evaluate.reports.html_report import leaderboard as leaderboard_rows
 from porism.evaluate.reports.tables import published_tables
@@ -76,8 +76,7 @@ def _statistics_of(content: Content) -> Statistics:
     return Statistics(counts, tables)
 
 
-QRELS = "qrels.txt"
-SEED = 2022
+QRELS, SEED = "qrels.txt", 2022
 # With fewer topics, an experiment is not the lab's: the topics of the sample have the same names.
 LAB_TOPICS = 40
 
@@ -119,9 +118,8 @@ def run_files(folder: Path) -> list[Path]:
     """Return the run files of an experiment: a folder with qrels.txt and runs/*.tsv."""
     runs = sorted(path for path in (folder / "runs").glob("*.*") if path.suffix in (".tsv", ".trec"))
     if not runs:
-        raise PorismError(
-            "the experiment has no runs", where=str(folder / "runs"), fix=f"put {QRELS} and runs/*.tsv into {folder}"
-        )
+        fix = f"put {QRELS} and runs/*.tsv into {folder}"
+        raise PorismError("the experiment has no runs", where=str(folder / "runs"), fix=fix)
     return runs
 
 
@@ -134,9 +132,8 @@ def system_names(runs: Sequence[Path]) -> dict[str, str]:
             try:
                 names[path.stem] = str(json.loads(record.read_text(encoding="utf-8"))["system"])
             except (ValueError, KeyError, TypeError):
-                raise PorismError(
-                    "not the record of a run", where=str(record), fix="remove it, or make the run again"
-                ) from None
+                fix = "remove it, or make the run again"
+                raise PorismError("not the record of a run", where=str(record), fix=fix) from None
     return names
 
 
@@ -149,7 +146,7 @@ def board(_: Engine, folder: Path) -> Board:
     caption = f"{experiment.measures[0]} of each topic, the hardest topic first; a stronger colour means a higher value"
     pictures = [Picture(caption, Markup(figures.heat.svg))]
     pictures += [Picture(figure.caption, Markup(figure.svg)) for figure in figures.bars]
-    tables = published_tables(experiment, anyway=True) if is_of_the_lab(experiment) else []
+    tables = published_tables(experiment, anyway=True) if len(experiment.qrels) >= LAB_TOPICS else []
     return Board(
         tuple(map(str, experiment.measures)),
         tuple(BoardRow(row, systems.get(row.run, "")) for row in leaderboard_rows(experiment, SEED)),
@@ -158,11 +155,6 @@ def board(_: Engine, folder: Path) -> Board:
         tuple(pictures),
         tuple(Markup(as_html(table)) for table in tables),
     )
-
-
-def is_of_the_lab(experiment: Experiment) -> bool:
-    """Return whether the topics are the lab's own, judging by their number."""
-    return len(experiment.qrels) >= LAB_TOPICS
 
 
 async def show_statistics(request: Request) -> Response:

@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -41,12 +40,6 @@ from porism.web.site.settings import Licence
 # The address of a picture in a stored text.
 OWN_PICTURE = re.compile(r"images/([0-9a-f]{64}\.(?:png|jpg|gif|webp|svg))\Z")
 TYPES = {"png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "svg": "image/svg+xml"}
-
-
-def own_picture(alt: str, address: str, other: Callable[[str, str], str]) -> str:
-    """Return the HTML of a picture of the collection; `other` gives that of any other picture."""
-    found = OWN_PICTURE.match(address)
-    return f'<img src="/images/{found[1]}" alt="{html.escape(alt)}" loading="lazy">' if found else other(alt, address)
 
 
 async def image(request: Request) -> Response:
@@ -189,11 +182,10 @@ class ThreadRenderer:
         self._options = options
         self._highlights = highlights
         self._compared = 0
-        other_picture = remote_picture if options.remote_images else picture_in_words
         words: dict[str, Callable[..., str]] = {"words": self._words} if highlights else {}
         # Formulas of a body link to similar formulas. A title is a link elsewhere, so its formulas are not.
         page: dict[str, Callable[..., Any]] = {**words, "budget": MathBudget().whole_page}
-        self.body = PageRenderer(self._linked_formula, picture=partial(own_picture, other=other_picture), **page)
+        self.body = PageRenderer(self._linked_formula, picture=self._picture, **page)
         self.title = PageRenderer(self._formula, **page)
 
     def post(self, view: PostView) -> RenderedPost:
@@ -214,6 +206,12 @@ class ThreadRenderer:
     def html(self, text: Text) -> Markup:
         """Return a field of a post as HTML; its formulas link to similar formulas."""
         return Markup(self.body.render(with_unmarked(text)))
+
+    def _picture(self, alt: str, address: str) -> str:
+        """Return the HTML of a picture, of the collection or of another machine."""
+        if found := OWN_PICTURE.match(address):
+            return f'<img src="/images/{found[1]}" alt="{html.escape(alt)}" loading="lazy">'
+        return (remote_picture if self._options.remote_images else picture_in_words)(alt, address)
 
     def _words(self, text: str) -> str:
         assert self._highlights is not None
@@ -240,19 +238,15 @@ class ThreadRenderer:
         return highlight(mathml, nodes) if nodes else mathml
 
 
-TITLE = PageRenderer(lambda segment: page_math(mathml_of(segment.text)))
-
-
-def title_html(text: Text) -> Markup:
-    """Return a title as HTML whose formulas are not links."""
-    return Markup(TITLE.render(with_unmarked(text)))
+TITLE = PageRenderer(lambda segment: page_math(mathml_of(segment.text)))  # formulas of titles are not links
 
 
 def _linked_questions(engine: Engine, thread: ThreadView) -> Iterable[RelatedQuestion]:
     posts = engine.content.posts_by_id(list(engine.content.known_posts([link.other_id for link in thread.links])))
     for link in thread.links:
         if other := posts.get(link.other_id):
-            yield RelatedQuestion(other.thread_id, title_html(other.title) or escape(f"Post {other.id}"), link.kind)
+            title = Markup(TITLE.render(with_unmarked(other.title)))
+            yield RelatedQuestion(other.thread_id, title or escape(f"Post {other.id}"), link.kind)
 
 
 def similar_questions(engine: Engine, id: int) -> tuple[RelatedQuestion, ...]:
@@ -262,16 +256,13 @@ def similar_questions(engine: Engine, id: int) -> tuple[RelatedQuestion, ...]:
     if not title.strip():
         return ()
     found = engine.search(title, k=MOST_SIMILAR + 1, kind="questions").hits
-    return tuple(
-        RelatedQuestion(hit.thread_id, _unmarked_title(hit.title), "similar")
-        for hit in found
-        if hit.thread_id != question.thread_id
-    )[:MOST_SIMILAR]
-
-
-def _unmarked_title(title: Iterable[HighlightedSegment]) -> Markup:
-    plain = (HighlightedSegment(one.kind, one.text, one.mathml) for one in title)
-    return Markup(segments_html(plain, lambda latex, mathml: page_math(mathml)))
+    similar = []
+    for hit in found:
+        if hit.thread_id != question.thread_id:
+            unmarked = (HighlightedSegment(one.kind, one.text, one.mathml) for one in hit.title)
+            shown = Markup(segments_html(unmarked, lambda latex, mathml: page_math(mathml)))
+            similar.append(RelatedQuestion(hit.thread_id, shown, "similar"))
+    return tuple(similar[:MOST_SIMILAR])
 
 
 async def thread(request: Request) -> Response:
@@ -290,9 +281,8 @@ async def related(request: Request) -> Response:
     view = await run_view(request, views.thread, {"id": id})
     similar = await run_view(request, similar_questions, {"id": id})
     linked = {link.other_id for link in view.links}
-    return render(
-        request, "related.html", thread_id=id, similar=[one for one in similar if one.thread_id not in linked]
-    )
+    others = [one for one in similar if one.thread_id not in linked]
+    return render(request, "related.html", thread_id=id, similar=others)
 
 
 async def post(request: Request) -> Response:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.resources
 import re
 from collections.abc import Iterator
@@ -36,14 +35,7 @@ VARIABLES = {
 INKS = {"accent": "--accent-ink", "highlight": "--highlight-ink"}
 DARK_INK, LIGHT_INK = "#10151c", "#ffffff"
 # Text and what is behind it.
-PAIRS = (
-    ("text", "background"),
-    ("text", "surface"),
-    ("muted", "background"),
-    ("muted", "surface"),
-    ("accent", "background"),
-    ("accent", "surface"),
-)
+PAIRS = [(text, behind) for text in ("text", "muted", "accent") for behind in ("background", "surface")]
 WASH = "--wash: color-mix(in srgb, var(--accent) 9%, var(--sheet));"
 SECTIONS = {"theme": "light", "dark": "dark"}  # sections of the settings, and what `prefers-color-scheme` calls them
 
@@ -60,10 +52,7 @@ class FaintText:
 
 def ink_on(colour: str) -> str:
     """Return the colour of text that can be read on a colour."""
-    behind = parse_colour(colour)
-    assert behind is not None
-    inks = (LIGHT_INK, DARK_INK)
-    return max(inks, key=lambda ink: contrast(behind, parse_colour(ink) or behind))
+    return max((LIGHT_INK, DARK_INK), key=lambda ink: contrast(_colour(colour), _colour(ink)))
 
 
 def stylesheet(site: SiteSettings) -> str:
@@ -86,10 +75,8 @@ def default_colours() -> dict[str, dict[str, str]]:
     """Return the colours of the pages' own stylesheet by section."""
     text = (importlib.resources.files("porism.web") / "static" / "porism.css").read_text("utf-8")
     light, dark = re.findall(r":root \{(.*?)\}", text, re.DOTALL)[:2]
-    return {
-        section: dict(re.findall(r"(--[a-z-]+): (#[0-9a-f]+);", part))
-        for section, part in (("theme", light), ("dark", dark))
-    }
+    found = {"theme": light, "dark": dark}
+    return {section: dict(re.findall(r"(--[a-z-]+): (#[0-9a-f]+);", part)) for section, part in found.items()}
 
 
 def faint_texts(site: SiteSettings) -> Iterator[FaintText]:
@@ -134,14 +121,11 @@ def read_logo(path: str) -> Logo:
         raise PorismError(f"the logo cannot be read: {error.strerror}", where=path, fix=fix) from None
     kind = image_kind(content)
     if kind not in KINDS:
-        has_parts = content.lstrip().startswith(b"<")
-        fact = (
-            "the logo has scripts or references to other files"
-            if has_parts
-            else "the logo is no picture that pages show"
-        )
-        raise PorismError(fact, where=path, fix=f"save it as plain SVG, or as PNG: {fix}" if has_parts else fix)
-    return Logo(content, KINDS[kind], f"/logo.{kind}?{hashlib.sha256(content).hexdigest()[:12]}")
+        fact = "the logo is no picture that pages show"
+        if content.lstrip().startswith(b"<"):
+            fact, fix = "the logo has scripts or references to other files", f"save it as plain SVG, or as PNG: {fix}"
+        raise PorismError(fact, where=path, fix=fix)
+    return Logo(content, KINDS[kind], f"/logo.{kind}?{sha256(content).hexdigest()[:12]}")
 
 
 @dataclass(frozen=True, slots=True)

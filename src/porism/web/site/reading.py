@@ -89,25 +89,19 @@ def read_settings(
             places[one.key] = one.where
         except BadValue as error:
             problems.append(SettingProblem(one.where, f"{one.key} {error.fact}", error.fix))
-    return SettingsReading(_settings(found), places, tuple(problems))
-
-
-def _settings(found: Mapping[str, Any]) -> SiteSettings:
-    """Return the defaults with the given values in their place."""
-    sections = {}
-    for section in fields(SiteSettings):
-        names = {made.name: made.key for made in all_settings().values() if made.section == section.name}
-        changed = {name: found[key] for name, key in names.items() if key in found}
-        sections[section.name] = replace(getattr(SiteSettings(), section.name), **changed)
-    return SiteSettings(**sections)
+    changed: dict[str, dict[str, Any]] = {section.name: {} for section in fields(SiteSettings)}
+    for key, value in found.items():
+        section, _, name = key.partition(".")
+        changed[section][name] = value
+    sections = {section: replace(getattr(SiteSettings(), section), **values) for section, values in changed.items()}
+    return SettingsReading(SiteSettings(**sections), places, tuple(problems))
 
 
 def _from_file(file: Path, problems: list[SettingProblem]) -> Iterator[GivenSetting]:
     try:
         if file.stat().st_size > LARGEST_FILE:
-            raise PorismError(
-                "too large", where=str(file), fix=f"name a settings file of at most {LARGEST_FILE:,} bytes"
-            )
+            fix = f"name a settings file of at most {LARGEST_FILE:,} bytes"
+            raise PorismError("too large", where=str(file), fix=fix)
         text = file.read_text("utf-8-sig")
         document = _parsed(text)
     except OSError as error:
@@ -116,11 +110,18 @@ def _from_file(file: Path, problems: list[SettingProblem]) -> Iterator[GivenSett
     except UnicodeDecodeError:
         raise PorismError("not UTF-8", where=str(file), fix="convert the file to UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        problems.append(_syntax(file, str(error), text))
+        found = PLACE.fullmatch(str(error))
+        line = (found[2] if found else None) or str(text.count("\n") + 1)
+        fact = found[1] if found else str(error)
+        fact = f"is not TOML: {fact[:1].lower()}{fact[1:]}"
+        problems.append(SettingProblem(f"{file}:{line}", fact, 'write lines such as title = "Notes"'))
         return
     lines = key_lines(text)
     for key, value in _leaves(document):
-        yield GivenSetting(key, value, f"{file}:{_line_of(key, lines)}", file.absolute().parent)
+        known = key
+        while known and known not in lines:  # then the line of the table that holds it
+            known = known.rpartition(".")[0]
+        yield GivenSetting(key, value, f"{file}:{lines.get(known, 1)}", file.absolute().parent)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -135,15 +136,6 @@ def _parsed(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("a number has too many digits") from None
     except RecursionError:
         raise tomllib.TOMLDecodeError("lists or tables are nested too deeply") from None
-
-
-def _syntax(file: Path, message: str, text: str) -> SettingProblem:
-    found = PLACE.fullmatch(message)
-    line = (found[2] if found else None) or str(text.count("\n") + 1)
-    fact = found[1] if found else message
-    return SettingProblem(
-        f"{file}:{line}", f"is not TOML: {fact[:1].lower()}{fact[1:]}", 'write lines such as title = "Notes"'
-    )
 
 
 def _leaves(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
@@ -180,13 +172,6 @@ def _plain(key: str) -> str:
     return ".".join(part.strip().strip("\"'") for part in key.split("."))
 
 
-def _line_of(key: str, lines: Mapping[str, int]) -> int:
-    """Return the line of a key, or of the table that holds it."""
-    while key and key not in lines:
-        key = key.rpartition(".")[0]
-    return lines.get(key, 1)
-
-
 def _from_assignment(text: str, problems: list[SettingProblem]) -> GivenSetting | None:
     key, equals, value = text.partition("=")
     if not equals:
@@ -212,17 +197,11 @@ def _unknown(one: GivenSetting) -> SettingProblem:
     """Return the problem of a key that does not exist, with the nearest one that does."""
     keys = list(all_settings())
     name = one.key.rpartition(".")[2]
-    same = [key for key in keys if key.rpartition(".")[2] == name]
-    near = difflib.get_close_matches(one.key, keys, 1, 0.7)
-    near = (
-        same[:1]
-        or near
-        or [
-            key
-            for key in keys
-            if key.rpartition(".")[2] in difflib.get_close_matches(name, [k.split(".")[1] for k in keys], 1)
-        ]
-    )
+    near = [key for key in keys if key.rpartition(".")[2] == name]
+    near = near or difflib.get_close_matches(one.key, keys, 1, 0.7)
+    if not near:
+        names = difflib.get_close_matches(name, [key.split(".")[1] for key in keys], 1)
+        near = [key for key in keys if key.split(".")[1] in names]
     fix = f"did you mean {near[0]}?" if near else "porism serve --print-settings lists all settings"
     return SettingProblem(one.where, f"there is no setting {one.key!r}", fix)
 
@@ -276,9 +255,8 @@ def _contrast(reading: SettingsReading) -> Iterator[SettingProblem]:
     for faint in faint_texts(reading.settings):
         keys = (f"{faint.section}.{faint.text}", f"{faint.section}.{faint.behind}")
         fact = f"{keys[0]} on {keys[1]} has a contrast of {faint.ratio:.2f}, and readers need {AA}"
-        yield SettingProblem(
-            _place(reading, *keys), fact, "choose a darker colour for one of them and a lighter one for the other"
-        )
+        fix = "choose a darker colour for one of them and a lighter one for the other"
+        yield SettingProblem(_place(reading, *keys), fact, fix)
 
 
 def _users(reading: SettingsReading) -> Iterator[SettingProblem]:
@@ -292,7 +270,11 @@ def _users(reading: SettingsReading) -> Iterator[SettingProblem]:
 
 def _plain_http(reading: SettingsReading) -> Iterator[SettingProblem]:
     site = reading.settings
-    if site.access.users and not site.site.base_url.startswith("https:") and not _is_loopback(site.server.host):
+    try:
+        is_local = ipaddress.ip_address(site.server.host).is_loopback
+    except ValueError:
+        is_local = site.server.host == "localhost"
+    if site.access.users and not site.site.base_url.startswith("https:") and not is_local:
         fix = "put an HTTPS proxy before the server, and set site.base_url to its https address"
         yield SettingProblem(_place(reading, "access.users"), "passwords would travel unencrypted", fix)
 
@@ -310,13 +292,6 @@ def _private_cors(reading: SettingsReading) -> Iterator[SettingProblem]:
     if site.server.cors and (site.access.users or site.access.header):
         fact = "pages of other origins cannot log in, so server.cors has no use on a private site"
         yield SettingProblem(_place(reading, "server.cors"), fact, "remove server.cors")
-
-
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
 
 
 Check = Callable[[SettingsReading], Iterator[SettingProblem]]
