@@ -22,7 +22,6 @@ from porism.search.engine import Engine
 from porism.web.api import results as slots_module
 from porism.web.api.results import PLACE_SECONDS, SHORT_RUNNING, Busy, QuerySlots, Turn
 from porism.web.server.app import create_app
-from porism.web.site.settings import RequestLimits, SiteSettings
 
 
 def endless() -> None:
@@ -91,9 +90,11 @@ def engine(demo: Path) -> Engine:
 
 
 def test_a_busy_server_says_when_to_try_again(engine: Engine) -> None:
-    with TestClient(create_app(engine, SiteSettings(limits=RequestLimits(queue=0)), running=1, hosts=["*"])) as client:
-        slots, ended = client.app.state.slots, threading.Event()  # type: ignore[attr-defined]
-        slots._submit(ended.wait, time.monotonic() + 60)
+    with TestClient(create_app(engine, hosts=["*"])) as client:
+        slots, ended = QuerySlots(running=1, waiting=0), threading.Event()
+        client.app.state.slots = slots  # type: ignore[attr-defined]
+        threading.Thread(target=lambda: asyncio.run(slots.run(ended.wait, 60))).start()
+        until(lambda: slots._taken == 1)
         answer = client.get("/v1/search", params={"q": "group"})
         page = client.get("/search", params={"q": "group"})
         health, home = client.get("/v1/health"), client.get("/")

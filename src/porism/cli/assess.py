@@ -18,7 +18,6 @@ from porism.cli.command import (
     port,
     positive,
     positive_seconds,
-    server_settings,
     with_default,
 )
 
@@ -233,6 +232,8 @@ def extra(args: argparse.Namespace) -> None:
 def serve(args: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
     from porism.web.assess.app import AssessmentSettings, serve
+    from porism.web.http.connections import ConnectionLimits
+    from porism.web.http.workers import ServerSettings
 
     topics, hosts = tuple(args.topics), (args.host, *args.names)
     settings = AssessmentSettings(
@@ -240,7 +241,9 @@ def serve(args: argparse.Namespace) -> None:
     )
     if args.host not in ("127.0.0.1", "::1", "localhost") and not args.https:
         print("warning: passwords are sent unencrypted; use an HTTPS proxy and give --https", file=sys.stderr)
-    serve(settings, args.host, args.port, server_settings(args, args.https))
+    limits = ConnectionLimits(idle_seconds=args.idle_seconds, connections=args.connections)
+    server = ServerSettings(1, limits, args.frozen_seconds, args.stop_seconds, args.https, args.log_format)
+    serve(settings, args.host, args.port, server)
 
 
 @command(

@@ -1,6 +1,5 @@
 """What a command is: its options, an example, and the function that does it; and what commands share: values that are
-checked where they are typed, arguments that several commands have, and the options of servers, sites and language
-models.
+checked where they are typed, arguments that several commands have, and the options of servers and language models.
 
     @command("porism store merge demo/index", argument("index", metavar="INDEX", help="an index"), QUIET)
     def merge(args: argparse.Namespace) -> None:
@@ -15,7 +14,6 @@ import argparse
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +21,6 @@ from porism.progress import Silent, for_terminal
 
 if TYPE_CHECKING:
     from porism.progress import Progress
-    from porism.web.http.workers import ServerSettings
-    from porism.web.server.observer import Operations
-    from porism.web.site.reading import SettingsReading
 
 Run = Callable[[argparse.Namespace], int | None]  # the exit code, None for 0
 Adds = Callable[[argparse._ActionsContainer], object]  # adds an option, or several, to a parser
@@ -207,128 +202,6 @@ SERVER = options(
     ),
     with_default("--log-format", "text", "format of the log on standard error", choices=("text", "json")),
 )
-
-
-def server_settings(args: argparse.Namespace, trust_proxy: bool) -> ServerSettings:
-    """Return the settings of one serving process that the options give."""
-    from porism.web.http.connections import ConnectionLimits
-    from porism.web.http.workers import ServerSettings
-
-    limits = ConnectionLimits(idle_seconds=args.idle_seconds, connections=args.connections)
-    return ServerSettings(1, limits, args.frozen_seconds, args.stop_seconds, trust_proxy, args.log_format)
-
-
-# What an operator switches on.
-OPERATIONS = options(
-    argument("--metrics", action="store_true", help="answer /metrics in the text format of Prometheus"),
-    argument(
-        "--slow-ms",
-        type=positive_seconds,
-        metavar="MS",
-        help="log queries that take this many milliseconds or more, without their text",
-    ),
-    argument("--slow-text", action="store_true", help="log the text of slow queries, too"),
-    argument(
-        "--analytics",
-        type=Path,
-        metavar="FILE",
-        help="count searches and clicks in this file, without personal data; shown at /analytics",
-    ),
-    with_default(
-        "--analytics-minimum", 5, "store the text of a query after this many searches", type=positive, metavar="N"
-    ),
-    argument(
-        "--operator-port",
-        type=port,
-        metavar="PORT",
-        help="port of this machine for the pages of the operator, /metrics and /analytics (default: the one after "
-        "--port; 0 picks a free one)",
-    ),
-    argument(
-        "--open-pages",
-        action="store_true",
-        help="answer the pages of the operator to everyone, on the port of the site",
-    ),
-)
-
-
-def operations(args: argparse.Namespace) -> Operations:
-    """Return what the options switch on."""
-    from porism.web.server.observer import Operations
-
-    return Operations(
-        metrics=args.metrics,
-        slow_ms=args.slow_ms,
-        slow_text=args.slow_text,
-        analytics=args.analytics,
-        minimum_count=args.analytics_minimum,
-        open_pages=args.open_pages,
-        port=args.operator_port,
-    )
-
-
-# Options with a name of their own, and the settings that they give.
-KEYS = {
-    "host": "server.host",
-    "port": "server.port",
-    "name": "server.names",
-    "cors": "server.cors",
-    "workers": "server.workers",
-    "seconds": "limits.seconds",
-    "queue": "limits.queue",
-    "connections": "limits.connections",
-    "idle_seconds": "limits.idle_seconds",
-    "frozen_seconds": "limits.frozen_seconds",
-    "log_format": "server.log_format",
-    "stop_seconds": "limits.stop_seconds",
-    "experiment": "pages.experiment",
-    "assess_url": "pages.assess_url",
-    "remote_images": "posts.remote_images",
-    "endpoint": "endpoint.url",
-    "endpoint_model": "endpoint.model",
-    "endpoint_seconds": "endpoint.seconds",
-}
-SITE = "posts.site"  # --site NAME gives this setting, --site FILE.toml all of them
-
-
-def add_site_options(parser: argparse._ActionsContainer) -> None:
-    """Add the options of settings, and let options that are left out have no value, so that the settings file
-    decides."""
-    parser.add_argument(
-        "--site",
-        action="append",
-        metavar="FILE.toml|NAME",
-        help="the settings file of the site; or the host that the posts come from, to link to the originals there",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="change a setting, such as site.title=Notes (repeat for several; docs/reference/settings.md lists all)",
-    )
-    parser.add_argument("--check", action="store_true", help="check the settings, print all problems, and end")
-    parser.add_argument(
-        "--print-settings", action="store_true", help="print a settings file with all defaults, and end"
-    )
-    for action in parser._actions:
-        if action.dest in KEYS:
-            action.help = (action.help or "").replace("%(default)s", str(action.default))
-            action.default = None
-
-
-def site_settings(args: argparse.Namespace) -> SettingsReading:
-    """Read the settings of the file, of `--set`, and of the options; later ones win."""
-    from porism.web.site.reading import GivenSetting, read_settings
-
-    given = [
-        GivenSetting(key, value, f"--{name.replace('_', '-')}", Path.cwd())
-        for name, key in KEYS.items()
-        if (value := getattr(args, name)) is not None
-    ]
-    files = [name for name in args.site or () if name.endswith(".toml")]
-    given += [GivenSetting(SITE, name, "--site", Path.cwd()) for name in args.site or () if not name.endswith(".toml")]
-    return read_settings(Path(files[-1]) if files else None, args.set, given)
 
 
 # The address, the name and the time limit of a language model.

@@ -4,28 +4,74 @@ from __future__ import annotations
 
 import argparse
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from porism.cli.command import (
     ENDPOINT,
     HOST,
-    OPERATIONS,
     SERVER,
-    add_site_options,
     argument,
     command,
     names_option,
     not_negative,
-    operations,
     port,
+    positive,
     positive_seconds,
-    site_settings,
     state_option,
     with_default,
 )
 from porism.errors import PorismError
 from porism.locks import require_posix
 
+if TYPE_CHECKING:
+    from porism.web.site.reading import SettingsReading
+
 MOST_WORKERS = 4
+# Options with a name of their own, and the settings that they give.
+KEYS = {
+    "host": "server.host",
+    "port": "server.port",
+    "name": "server.names",
+    "cors": "server.cors",
+    "workers": "server.workers",
+    "seconds": "limits.seconds",
+    "queue": "limits.queue",
+    "connections": "limits.connections",
+    "idle_seconds": "limits.idle_seconds",
+    "frozen_seconds": "limits.frozen_seconds",
+    "log_format": "server.log_format",
+    "stop_seconds": "limits.stop_seconds",
+    "experiment": "pages.experiment",
+    "assess_url": "pages.assess_url",
+    "remote_images": "posts.remote_images",
+    "endpoint": "endpoint.url",
+    "endpoint_model": "endpoint.model",
+    "endpoint_seconds": "endpoint.seconds",
+}
+SITE = "posts.site"  # --site NAME gives this setting, --site FILE.toml all of them
+
+
+def leave_to_settings(parser: argparse._ActionsContainer) -> None:
+    """Let options that are left out have no value, so that the settings file decides."""
+    for action in parser._actions:
+        if action.dest in KEYS:
+            action.help = (action.help or "").replace("%(default)s", str(action.default))
+            action.default = None
+
+
+def site_settings(args: argparse.Namespace) -> SettingsReading:
+    """Read the settings of the file, of `--set`, and of the options; later ones win."""
+    from porism.web.site.reading import GivenSetting, read_settings
+
+    given = [
+        GivenSetting(key, value, f"--{name.replace('_', '-')}", Path.cwd())
+        for name, key in KEYS.items()
+        if (value := getattr(args, name)) is not None
+    ]
+    files = [name for name in args.site or () if name.endswith(".toml")]
+    given += [GivenSetting(SITE, name, "--site", Path.cwd()) for name in args.site or () if not name.endswith(".toml")]
+    return read_settings(Path(files[-1]) if files else None, args.set, given)
 
 
 @command(
@@ -53,7 +99,35 @@ MOST_WORKERS = 4
         "--queue", 32, "queries that may wait in each process; more are refused", type=not_negative, metavar="N"
     ),
     SERVER,
-    OPERATIONS,
+    argument("--metrics", action="store_true", help="answer /metrics in the text format of Prometheus"),
+    argument(
+        "--slow-ms",
+        type=positive_seconds,
+        metavar="MS",
+        help="log queries that take this many milliseconds or more, without their text",
+    ),
+    argument("--slow-text", action="store_true", help="log the text of slow queries, too"),
+    argument(
+        "--analytics",
+        type=Path,
+        metavar="FILE",
+        help="count searches and clicks in this file, without personal data; shown at /analytics",
+    ),
+    with_default(
+        "--analytics-minimum", 5, "store the text of a query after this many searches", type=positive, metavar="N"
+    ),
+    argument(
+        "--operator-port",
+        type=port,
+        metavar="PORT",
+        help="port of this machine for the pages of the operator, /metrics and /analytics (default: the one after "
+        "--port; 0 picks a free one)",
+    ),
+    argument(
+        "--open-pages",
+        action="store_true",
+        help="answer the pages of the operator to everyone, on the port of the site",
+    ),
     argument(
         "--writable",
         action="store_true",
@@ -67,7 +141,22 @@ MOST_WORKERS = 4
     argument("--remote-images", action="store_true", help="show pictures in posts from other machines"),
     argument("--assess-url", default="", metavar="URL", help="link to the assessment server at this address"),
     ENDPOINT,
-    add_site_options,
+    argument(
+        "--site",
+        action="append",
+        metavar="FILE.toml|NAME",
+        help="the settings file of the site; or the host that the posts come from, to link to the originals there",
+    ),
+    argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="change a setting, such as site.title=Notes (repeat for several; docs/reference/settings.md lists all)",
+    ),
+    argument("--check", action="store_true", help="check the settings, print all problems, and end"),
+    argument("--print-settings", action="store_true", help="print a settings file with all defaults, and end"),
+    leave_to_settings,
 )
 def serve(args: argparse.Namespace) -> int:
     """Open the index and serve it until Ctrl-C; or check the settings, or print a template of them."""
@@ -82,6 +171,7 @@ def serve(args: argparse.Namespace) -> int:
         raise PorismError("INDEX is missing", fix="porism serve INDEX")
     require_posix("porism serve")
     from porism.web.api.changes import WriteSettings
+    from porism.web.server.observer import Operations
     from porism.web.server.run import Settings
     from porism.web.server.run import serve as run_server
     from porism.web.site.reading import check_settings
@@ -94,7 +184,16 @@ def serve(args: argparse.Namespace) -> int:
     for problem in checked.problems:
         raise PorismError(problem.fact, where=problem.where, fix=problem.fix)
     writing = WriteSettings.of(args.index, args.tokens, args.state) if args.writable else None
-    run_server(Settings(args.index, site, operations=operations(args), writing=writing))
+    operations = Operations(
+        metrics=args.metrics,
+        slow_ms=args.slow_ms,
+        slow_text=args.slow_text,
+        analytics=args.analytics,
+        minimum_count=args.analytics_minimum,
+        open_pages=args.open_pages,
+        port=args.operator_port,
+    )
+    run_server(Settings(args.index, site, operations=operations, writing=writing))
     return 0
 
 

@@ -11,8 +11,8 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from porism.accounts import SCOPES, TokenFile, UserFile
 from porism.cli.command import (
     JSON,
     QUIET,
@@ -25,9 +25,6 @@ from porism.cli.command import (
     with_default,
 )
 from porism.errors import PorismError
-
-if TYPE_CHECKING:
-    from porism.accounts import TokenFile
 
 MARKS = {"ok": "ok    ", "note": "note  ", "action": "ACTION"}
 
@@ -161,8 +158,6 @@ USER = argument("name", metavar="NAME", help="the name to log in with")
 @command("porism site users add site.users ada", USER_FILE, USER)
 def add_user(args: argparse.Namespace) -> None:
     """Add a user with a password from the terminal or standard input."""
-    from porism.accounts import UserFile
-
     password = getpass.getpass("password: ") if sys.stdin.isatty() else sys.stdin.readline().rstrip("\n")
     if sys.stdin.isatty() and getpass.getpass("again: ") != password:
         raise PorismError("the passwords differ", fix="type the same password twice")
@@ -173,21 +168,16 @@ def add_user(args: argparse.Namespace) -> None:
 @command("porism site users list site.users", USER_FILE)
 def list_users(args: argparse.Namespace) -> None:
     """Print the names of all users."""
-    from porism.accounts import UserFile
-
     print("\n".join(sorted(UserFile(args.file).current().hashes)))
 
 
 @command("porism site users remove site.users ada", USER_FILE, USER)
 def remove_user(args: argparse.Namespace) -> None:
     """Remove a user."""
-    from porism.accounts import UserFile
-
     UserFile(args.file).remove(args.name)
     print(f"removed {args.name}", file=sys.stderr)
 
 
-SCOPES = ("write", "delete", "merge")
 TOKENS = options(
     argument("index", metavar="INDEX", help="an index"),
     argument("--file", default="", metavar="FILE", help="the file of the tokens (default: INDEX.tokens)"),
@@ -196,7 +186,6 @@ TOKENS = options(
 
 
 def _tokens(args: argparse.Namespace) -> TokenFile:
-    from porism.accounts import TokenFile
     from porism.store import open_store
     from porism.store.state import State
 

@@ -21,7 +21,7 @@ from porism.errors import PorismError
 from porism.search.engine import Engine
 from porism.web.api import views
 from porism.web.api.changes import UPLOADS, WriteAccess
-from porism.web.api.results import RUNNING, QuerySlots, ResponseCache
+from porism.web.api.results import QuerySlots, ResponseCache
 from porism.web.http.middleware import LOOPBACK, REMOTE_IMAGES, RequestMiddleware
 from porism.web.http.requests import CODES, BadRequest, error_body, shown_error
 from porism.web.pages import api_page, exports, figures, frames, search, thread_page
@@ -60,7 +60,6 @@ def create_app(
     engine: Engine,
     site: SiteSettings = DEFAULT_SITE,
     *,
-    running: int = RUNNING,
     hosts: Sequence[str] = LOOPBACK,
     check: IntegrityCheck | None = None,
     writing: WriteAccess | None = None,
@@ -68,8 +67,8 @@ def create_app(
     """Create the server around an engine.
 
     `site` has the settings of its owner. `hosts` are the names under which the server answers, so that a foreign page
-    cannot reach a loopback server under its own name. `running` queries are computed at the same time. Once
-    `check` finds damaged files, requests are refused. With `writing`, the server takes changes.
+    cannot reach a loopback server under its own name. Once `check` finds damaged files, requests are refused. With
+    `writing`, the server takes changes.
     """
     integrity = check or IntegrityCheck()
     cors, experiment = site.server.cors, site.pages.experiment
@@ -107,7 +106,7 @@ def create_app(
     app.state.site, app.state.look = site, look_of(site)
     app.state.cache = ResponseCache()
     app.state.generations = Generations()
-    app.state.slots = QuerySlots(running, site.limits.queue)
+    app.state.slots = QuerySlots(waiting=site.limits.queue)
     app.state.templates = make_templates()
     app.state.site_links = [
         *(LINKS[name] for name in site.pages.menu),

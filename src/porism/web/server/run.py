@@ -21,7 +21,6 @@ from porism.search.analytics.store import AnalyticsStore
 from porism.search.engine import Engine
 from porism.search.generation.endpoint import Endpoint
 from porism.web.api.changes import WriteAccess, WriteSettings
-from porism.web.api.results import RUNNING
 from porism.web.http.connections import ConnectionLimits
 from porism.web.http.middleware import LOOPBACK, LogFormat, log_address
 from porism.web.http.supervisor import Job
@@ -49,7 +48,6 @@ class Settings:
 
     index: str | Path
     site: SiteSettings = DEFAULT_SITE
-    running: int = RUNNING
     operations: Operations = NOTHING
     writing: WriteSettings | None = None
 
@@ -93,8 +91,7 @@ def make_app(engine: Engine, settings: Settings, verification: SharedVerificatio
     check = IntegrityCheck(None if is_small(settings.index) else Path(settings.index), verification)
     check.start()
     writing = WriteAccess(settings.writing) if settings.writing else None
-    running = settings.running
-    app = create_app(engine, settings.site, hosts=settings.hosts, check=check, running=running, writing=writing)
+    app = create_app(engine, settings.site, hosts=settings.hosts, check=check, writing=writing)
     if writing:
         switch_to_newest(app)
     threading.Thread(target=follow_index, args=(app,), daemon=True).start()
