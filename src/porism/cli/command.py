@@ -203,7 +203,6 @@ SERVER = options(
     with_default("--log-format", "text", "format of the log on standard error", choices=("text", "json")),
 )
 
-
 # The address, the name and the time limit of a language model.
 ENDPOINT = options(
     argument(

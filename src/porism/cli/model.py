@@ -220,7 +220,6 @@ def _excluded(file: str | None) -> frozenset[int]:
 
 FIELDS = ("titles", "questions", "answers")
 
-
 # Which model encodes what.
 ENCODER = options(
     argument(

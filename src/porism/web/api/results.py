@@ -50,10 +50,8 @@ class Load(NamedTuple):
 
 
 class Turn:
-    """The turns of one computation. Once it has become long, it rests while short ones and older long ones run.
-
-    The threads of a process share one processor, so that a few long computations would slow all short ones down.
-    """
+    """The turns of one computation. Once it has become long, it rests while short ones and older long ones run. The
+    threads of a process share one processor, so that a few long computations would slow all short ones down."""
 
     def __init__(self, end: float, others: Callable[[], Iterable[Turn]], places: threading.Semaphore) -> None:
         """Take one of `places`, those of short computations, if one is free soon, until this one is long or ends."""
@@ -203,11 +201,8 @@ IMMEDIATE_VIEWS = frozenset(("health",))
 
 
 async def run_view(request: Request, view: Callable[..., Any], values: dict[str, Any]) -> Any:
-    """Return a view's result, from the cache or computed in a slot.
-
-    The computation ends soon after the time limit, because it checks the limit itself. Its slot is free when it has
-    ended.
-    """
+    """Return a view's result, from the cache or computed in a slot. The computation ends soon after the time limit,
+    because it checks the limit itself. Its slot is free when it has ended."""
     state = request.app.state
     cache = state.cache  # before the engine: a new commit of the index brings a new engine, then a new cache
     work = functools.partial(view, state.engine, **values)

@@ -114,11 +114,8 @@ def create_app(context: AppContext, hosts: Sequence[str] = LOOPBACK) -> Starlett
 
 class AssessmentSettings(NamedTuple):
     """What the server needs to know. With a folder for submissions, teams can submit runs; `topics` are files to check
-    them.
-
-    `topic_threads` is a collection with the threads of the topics. `https`: a proxy on this machine serves HTTPS.
-    `hosts` are names under which the server answers, besides those of this machine.
-    """
+    them. `topic_threads` is a collection with the threads of the topics. `https`: a proxy on this machine serves HTTPS.
+    `hosts` are names under which the server answers, besides those of this machine."""
 
     journal: str
     collection: str

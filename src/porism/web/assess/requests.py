@@ -61,11 +61,8 @@ def load_templates() -> jinja2.Environment:
 
 @dataclass(slots=True)
 class AppContext:
-    """The state of the server, made once when it starts.
-
-    Behind HTTPS it is `secure`: cookies are sent over HTTPS only. With `in_order`, assessors judge the items of an
-    assignment one after the other and skip none; they may go back.
-    """
+    """The state of the server, made once when it starts. Behind HTTPS it is `secure`: cookies are sent over HTTPS only.
+    With `in_order`, assessors judge the items of an assignment one after the other and skip none; they may go back."""
 
     journal: Journal
     content: ContentRenderer

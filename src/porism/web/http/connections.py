@@ -38,10 +38,7 @@ REFUSAL = "The server has too many connections. Try again in a few seconds.\n"
 
 class ConnectionLimits(NamedTuple):
     """Seconds for the headers and the body of a request, for sending a response, and between two requests; the number
-    of connections.
-
-    A large body or response may take longer, by a second for each `rate` bytes.
-    """
+    of connections. A large body or response may take longer, by a second for each `rate` bytes."""
 
     header_seconds: float = 10.0
     body_seconds: float = 20.0
@@ -70,10 +67,7 @@ def allow_files() -> None:
 
 class HeaderBuffer(ReceiveBuffer):
     """What a connection has received. Headers, and the trailers of a body, that are too many or too large are refused
-    before they are parsed.
-
-    h11 limits only what is incomplete, and takes about 5 µs for each header.
-    """
+    before they are parsed. h11 limits only what is incomplete, and takes about 5 µs for each header."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         """Return the request line and the headers, once all of them have arrived."""

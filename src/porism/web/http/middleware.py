@@ -128,7 +128,6 @@ REMOTE_IMAGES = {
     "content-security-policy": CONTENT_POLICY.replace("img-src 'self' data:", "img-src 'self' data: https:")
 }
 
-
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 64 * 1024  # of the names and values of all headers together
 LONGEST_HEADER = 16 * 1024

@@ -95,10 +95,8 @@ NUMBER = re.compile(r"-?[0-9]{1,30}")  # not what int() takes as well: 5_0, +5, 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A named value of a request: its type, its limits and its default.
-
-    `low` and `high` bound a number; for text, `high` is the greatest length. `location` is query or path.
-    """
+    """A named value of a request: its type, its limits and its default. `low` and `high` bound a number; for text,
+    `high` is the greatest length. `location` is query or path."""
 
     name: str
     description: str

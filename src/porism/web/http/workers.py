@@ -102,10 +102,8 @@ TICKS = 5  # between two looks at the connections; uvicorn ticks ten times a sec
 
 class Service(NamedTuple):
     """An opened application. While it is not `well`, it gives no sign of life, so that its process is replaced.
-
     `on_start` is called in its process with the number of the worker, `on_beat` about twice a second, `on_stop` after
-    the last request.
-    """
+    the last request."""
 
     app: Starlette
     title: str = ""
@@ -154,11 +152,8 @@ def address_of(listener: socket.socket, host: str) -> str:
 
 
 class WorkerServer(uvicorn.Server):
-    """The server of a worker process.
-
-    It takes as many connections as the other processes. It tells the supervisor that it is alive, and closes
-    connections that take too long.
-    """
+    """The server of a worker process. It takes as many connections as the other processes. It tells the supervisor that
+    it is alive, and closes connections that take too long."""
 
     def __init__(
         self, config: uvicorn.Config, service: Service, beats: Beats, listeners: Listeners, counts: ConnectionCounts
@@ -247,11 +242,9 @@ def supervise(
     on_replace: Callable[[], None] = lambda: None,
     beside: tuple[Job, ...] = (),
 ) -> None:
-    """Serve what `open_service` opens in each process, on sockets, until SIGTERM or Ctrl-C.
-
-    `announce` receives the title when the first process serves; `on_replace` is called whenever a serving process is
-    replaced. `beside` are jobs that run in a process each.
-    """
+    """Serve what `open_service` opens in each process, on sockets, until SIGTERM or Ctrl-C. `announce` receives the
+    title when the first process serves; `on_replace` is called whenever a serving process is replaced. `beside` are
+    jobs that run in a process each."""
     configure_logging(settings.log_format)
     warn_of_vulnerabilities()
     allow_files()

@@ -56,7 +56,6 @@ EXAMPLES = (
 )
 GENERATED_AT_ONCE = 8  # answers that one process has a language model write at the same time
 
-
 BUSY = PorismError("it is writing other answers")
 
 

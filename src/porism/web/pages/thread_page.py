@@ -144,10 +144,8 @@ class ThreadOptions:
 
 
 def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: str = "") -> ThreadPage:
-    """Return everything that the page of a thread shows, with matches of a query highlighted.
-
-    The accepted answer comes first, then the others by score.
-    """
+    """Return everything that the page of a thread shows, with matches of a query highlighted. The accepted answer comes
+    first, then the others by score."""
     question = thread.question.post
     answers = sorted(
         thread.answers, key=lambda view: (view.post.id != question.accepted_id, -view.post.score, view.post.id)

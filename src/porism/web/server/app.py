@@ -64,12 +64,9 @@ def create_app(
     check: IntegrityCheck | None = None,
     writing: WriteAccess | None = None,
 ) -> Starlette:
-    """Create the server around an engine.
-
-    `site` has the settings of its owner. `hosts` are the names under which the server answers, so that a foreign page
-    cannot reach a loopback server under its own name. Once `check` finds damaged files, requests are refused. With
-    `writing`, the server takes changes.
-    """
+    """Create the server around an engine. `site` has the settings of its owner. `hosts` are the names under which the
+    server answers, so that a foreign page cannot reach a loopback server under its own name. Once `check` finds damaged
+    files, requests are refused. With `writing`, the server takes changes."""
     integrity = check or IntegrityCheck()
     cors, experiment = site.server.cors, site.pages.experiment
     middleware = [

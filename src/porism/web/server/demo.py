@@ -40,11 +40,9 @@ def demo(
     serve_it: bool = True,
     editor: bool = False,
 ) -> None:
-    """Make `collection` and `index` in the directory where they are missing, then serve the index.
-
-    Without `sample`, it is looked for. With `editor`, the formula editor is installed at the same time, if npm is
-    available. The demo works without it.
-    """
+    """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it
+    is looked for. With `editor`, the formula editor is installed at the same time, if npm is available. The demo works
+    without it."""
     target, dump = Path(directory), Path(sample or find_sample()) / "dump"
     if not dump.is_dir():
         fix = "run the command in the project's folder, or name the sample with --sample"

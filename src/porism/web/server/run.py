@@ -60,10 +60,8 @@ class Settings:
 
 def warm_up_rest(engine: Engine) -> None:
     """Compile the loops of rarer queries, in the background: questions by words, wildcards, sub-formulas, operators,
-    completion.
-
-    In a fresh environment compiling them takes seconds, which the first reader to type a wildcard would wait for.
-    """
+    completion. In a fresh environment compiling them takes seconds, which the first reader to type a wildcard would
+    wait for."""
     with contextlib.suppress(PorismError):
         engine.search("square root", k=3, kind="questions")
         engine.formulas("?x^2+?y^2=?z^2", k=3)

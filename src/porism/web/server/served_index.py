@@ -39,10 +39,7 @@ def _damages_of(index: Path) -> tuple[Damage, ...]:
 
 class SharedVerification:
     """Lets the processes of a server verify an index once: the first one reads the files, the others wait and take its
-    result.
-
-    Create it before the processes are forked. If the process that verifies dies, the next one begins again.
-    """
+    result. Create it before the processes are forked. If the process that verifies dies, the next one begins again."""
 
     def __init__(self) -> None:
         # In memory where the system can, since a hardened server may have no folder to write to.
@@ -182,11 +179,8 @@ def follow_index(app: Starlette) -> None:
 
 def switch_to_newest(app: Starlette) -> bool:
     """Serve the newest commit of the index from now on, and report its position in the change log. Return whether it is
-    another one.
-
-    Requests that are under way finish on the engine they have. The last of them frees it: an engine has no cycles of
-    references, so that its files are closed at once, without the garbage collector.
-    """
+    another one. Requests that are under way finish on the engine they have. The last of them frees it: an engine has no
+    cycles of references, so that its files are closed at once, without the garbage collector."""
     writing: WriteAccess | None = app.state.writing
     position = writing.position() if writing else None  # before the refresh, which may find a newer commit
     fresh = app.state.engine.refresh()
