@@ -18,7 +18,6 @@ from porism.evaluate.reports.svg import lines
 from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.run import read_run
 from porism.lab.judging.agreement import (
-    Disagreement,
     disagreements,
     mean_agreement,
     model_agreements,
@@ -65,14 +64,6 @@ class AssessorRow:
     name: str
     judgments: int
     times: TimeSummary | None
-
-
-@dataclass(frozen=True, slots=True)
-class DisagreementRow:
-    """A disagreement with the key of its item."""
-
-    disagreement: Disagreement
-    key: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +134,8 @@ def disagreements_page(context: RequestContext) -> Response:
     """Show items that got different grades, the largest spread first."""
     journal = context.app.journal
     keys = item_keys(journal)
-    rows = [
-        DisagreementRow(found, keys.get(JudgedItem(found.opinions[0].task, found.topic, found.item), ""))
-        for found in disagreements(assessments(journal, "main", "dual"))
-    ]
+    found = disagreements(assessments(journal, "main", "dual"))
+    rows = {one: keys.get(JudgedItem(one.opinions[0].task, one.topic, one.item), "") for one in found}
 
     def grade_name(opinion: Assessment) -> str:
         step = grade(opinion.grade)

@@ -20,7 +20,7 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from porism.accounts import TooManyGuesses
 from porism.corpus.content import Content
 from porism.errors import PorismError
-from porism.lab.judging.assignments import Assignment, AssignmentProgress, assignments, progress
+from porism.lab.judging.assignments import Assignment, assignments, progress
 from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.items import topic_thread_id
 from porism.lab.judging.journal import Journal
@@ -207,14 +207,6 @@ def _check_csrf_token(context: RequestContext) -> None:
 START_PAGES = {"organiser": "/organise", "team": "/submissions"}
 
 
-@dataclass(frozen=True, slots=True)
-class OwnAssignment:
-    """An assignment in an assessor's list."""
-
-    assignment: Assignment
-    progress: AssignmentProgress
-
-
 def home(context: RequestContext) -> Response:
     """Show an assessor's assignments; redirect teams and organisers to their own start page."""
     if context.session is None:
@@ -222,8 +214,8 @@ def home(context: RequestContext) -> Response:
     if context.session.role != "assessor":
         return RedirectResponse(START_PAGES[context.session.role], 303)
     journal = context.app.journal
-    rows = [OwnAssignment(one, progress(journal, one)) for one in assignments(journal, context.account)]
-    following = next((row.assignment for row in rows if row.progress.next is not None), None)
+    rows = {one: progress(journal, one) for one in assignments(journal, context.account)}
+    following = next((one for one, found in rows.items() if found.next is not None), None)
     return context.page("home.html", rows=rows, following=following)
 
 

@@ -179,20 +179,12 @@ def binding(text: str) -> Markup:
     return formula(text) if text.isalnum() else escape(text)
 
 
-@dataclass(frozen=True, slots=True)
-class ThreadUse:
-    """A thread in which a formula occurs: its first listed post with the formula, and the number of such posts."""
-
-    first: FormulaUse
-    posts: int
-
-
-def threads(uses: Iterable[FormulaUse]) -> list[ThreadUse]:
+def threads(uses: Iterable[FormulaUse]) -> list[list[FormulaUse]]:
     """Group the uses of a formula by thread."""
     found: dict[int, list[FormulaUse]] = {}
     for use in uses:
         found.setdefault(use.thread_id, []).append(use)
-    return [ThreadUse(posts[0], len(posts)) for posts in found.values()]
+    return list(found.values())
 
 
 def duration(seconds: float) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.resources
 import re
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
@@ -40,16 +39,6 @@ WASH = "--wash: color-mix(in srgb, var(--accent) 9%, var(--sheet));"
 SECTIONS = {"theme": "light", "dark": "dark"}  # sections of the settings, and what `prefers-color-scheme` calls them
 
 
-@dataclass(frozen=True, slots=True)
-class FaintText:
-    """Two colours of a section with too little contrast, and its ratio."""
-
-    section: str
-    text: str
-    behind: str
-    ratio: float
-
-
 def ink_on(colour: str) -> str:
     """Return the colour of text that can be read on a colour."""
     return max((LIGHT_INK, DARK_INK), key=lambda ink: contrast(_colour(colour), _colour(ink)))
@@ -79,8 +68,10 @@ def default_colours() -> dict[str, dict[str, str]]:
     return {section: dict(re.findall(r"(--[a-z-]+): (#[0-9a-f]+);", part)) for section, part in found.items()}
 
 
-def faint_texts(site: SiteSettings) -> Iterator[FaintText]:
-    """Yield pairs of text and background that the owner's colours make hard to read (contrast below AA)."""
+def faint_texts(site: SiteSettings) -> dict[tuple[str, str], float]:
+    """Return the settings of text and background that the owner's colours make hard to read, with their contrast, which
+    is below AA."""
+    faint = {}
     for section in SECTIONS:
         chosen = {name: value for name, value in asdict(getattr(site, section)).items() if value}
         shown = {name: chosen.get(name) or default_colours()[section][variable] for name, variable in VARIABLES.items()}
@@ -88,7 +79,8 @@ def faint_texts(site: SiteSettings) -> Iterator[FaintText]:
             if text in chosen or behind in chosen:
                 ratio = contrast(_colour(shown[text]), _colour(shown[behind]))
                 if ratio < AA:
-                    yield FaintText(section, text, behind, ratio)
+                    faint[f"{section}.{text}", f"{section}.{behind}"] = ratio
+    return faint
 
 
 def _colour(text: str) -> Colour:

@@ -252,11 +252,10 @@ def _licence(reading: SettingsReading) -> Iterator[SettingProblem]:
 
 
 def _contrast(reading: SettingsReading) -> Iterator[SettingProblem]:
-    for faint in faint_texts(reading.settings):
-        keys = (f"{faint.section}.{faint.text}", f"{faint.section}.{faint.behind}")
-        fact = f"{keys[0]} on {keys[1]} has a contrast of {faint.ratio:.2f}, and readers need {AA}"
+    for (text, behind), ratio in faint_texts(reading.settings).items():
+        fact = f"{text} on {behind} has a contrast of {ratio:.2f}, and readers need {AA}"
         fix = "choose a darker colour for one of them and a lighter one for the other"
-        yield SettingProblem(_place(reading, *keys), fact, fix)
+        yield SettingProblem(_place(reading, text, behind), fact, fix)
 
 
 def _users(reading: SettingsReading) -> Iterator[SettingProblem]:
