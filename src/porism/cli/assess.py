@@ -14,6 +14,7 @@ from porism.cli.command import (
     SERVER,
     argument,
     command,
+    flag,
     names_option,
     port,
     positive,
@@ -221,12 +222,8 @@ def extra(args: argparse.Namespace) -> None:
     HOST,
     with_default("--port", 8002, "port to listen on", type=port),
     names_option(dest="names"),
-    argument(
-        "--in-order",
-        action="store_true",
-        help="assessors judge items one after the other and skip none; they may go back",
-    ),
-    argument("--https", action="store_true", help="the server is behind an HTTPS proxy: send cookies over HTTPS only"),
+    flag("--in-order", "assessors judge items one after the other and skip none; they may go back"),
+    flag("--https", "the server is behind an HTTPS proxy: send cookies over HTTPS only"),
     SERVER,
 )
 def serve(args: argparse.Namespace) -> None:

@@ -55,6 +55,11 @@ def argument(*names: str, **properties: Any) -> Adds:
     return lambda parser: parser.add_argument(*names, **properties)
 
 
+def flag(name: str, help: str) -> Adds:
+    """Return an option without a value."""
+    return argument(name, action="store_true", help=help)
+
+
 def with_default(name: str, default: Any, help: str, **properties: Any) -> Adds:
     """Return an option with a default, which its help names, of the default's type unless another one is given."""
     properties = {"type": type(default), **properties}
@@ -138,9 +143,9 @@ def _at_least(text: str, least: int, example: str) -> int:
 INDEX = argument("index", metavar="INDEX", help="an index: its folder, or its address in a cluster")
 COLLECTION = argument("collection", metavar="COLLECTION", help="a folder made by porism build")
 JOURNAL = argument("journal", metavar="JOURNAL", help="the journal of judgments, one file")
-JSON = argument("--json", action="store_true", help="print JSON")
-JSON_LINES = argument("--json", action="store_true", help="print one JSON object on each line")
-QUIET = argument("--quiet", action="store_true", help="show no progress bars")
+JSON = flag("--json", "print JSON")
+JSON_LINES = flag("--json", "print one JSON object on each line")
+QUIET = flag("--quiet", "show no progress bars")
 HOST = with_default("--host", "127.0.0.1", "address to listen on")
 TABLE_FORMATS = ("table", "tsv", "json", "markdown", "latex", "html")
 FORMAT = options(

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import JSON, argument, command, options, with_default
+from porism.cli.command import JSON, argument, command, flag, options, with_default
 from porism.errors import PorismError
 
 if TYPE_CHECKING:
@@ -21,16 +21,10 @@ if TYPE_CHECKING:
     "porism lab agreement lab.journal",
     argument("journal", metavar="JOURNAL", help="a journal of judgments, made by porism lab assess"),
     argument("--task", type=int, choices=(1, 2), help="only this task"),
-    argument(
-        "--training",
-        action="store_true",
-        help="compare training rounds instead: with the known grades, and among assessors",
-    ),
-    argument(
+    flag("--training", "compare training rounds instead: with the known grades, and among assessors"),
+    flag(
         "--models",
-        action="store_true",
-        help="compare models with people instead, grade by grade: rows are the grades of people, columns those of "
-        "the model",
+        "compare models with people instead, grade by grade: rows are the grades of people, columns those of the model",
     ),
     JSON,
 )
@@ -106,9 +100,7 @@ def stability(args: argparse.Namespace) -> None:
     argument("-o", "--output", required=True, metavar="DIR", help="the folder for the files"),
     argument("--name", default="", help="a part of the file names, such as the year"),
     with_default("--minimum", 2, "leave topics with fewer High or Medium items out of the official file", metavar="N"),
-    argument(
-        "--sampled", action="store_true", help="also write a file with pooled but unjudged items as -1, for infAP"
-    ),
+    flag("--sampled", "also write a file with pooled but unjudged items as -1, for infAP"),
     argument("--collection", metavar="DIR", help="for a table: look up the visual ids of formulas in this collection"),
 )
 def qrels(args: argparse.Namespace) -> None:

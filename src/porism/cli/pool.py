@@ -9,7 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from porism.cli.command import COLLECTION, FORMAT, JSON, argument, command, with_default
+from porism.cli.command import COLLECTION, FORMAT, JSON, argument, command, flag, with_default
 
 FOLDER = argument("folder", metavar="FOLDER", help="the folder of submissions")
 
@@ -95,7 +95,7 @@ def withdraw(args: argparse.Namespace) -> None:
         "2020)",
     ),
     with_default("--instances", 5, "Task 2: instances per formula", metavar="N"),
-    argument("--prefix", action="store_true", help="Task 2: only the pooled part of a run votes for instances"),
+    flag("--prefix", "Task 2: only the pooled part of a run votes for instances"),
     description="Pool run files into a new folder.",
 )
 def build(args: argparse.Namespace) -> None:

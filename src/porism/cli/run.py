@@ -11,6 +11,7 @@ from porism.cli.command import (
     JSON_LINES,
     argument,
     command,
+    flag,
     options,
     positive,
     section,
@@ -155,7 +156,7 @@ def convert(args: argparse.Namespace) -> None:
     ),
     argument("-o", "--output", metavar="RUN.tsv", help="the file to write"),
     with_default("--format", "lab", "the lab's columns, or trec_eval's", choices=("lab", "trec")),
-    argument("--header", action="store_true", help="put ir_metadata before the run, as comment lines"),
+    flag("--header", "put ir_metadata before the run, as comment lines"),
     resume="the same command continues with the next topic",
 )
 def run(args: argparse.Namespace) -> int:
@@ -205,7 +206,7 @@ def systems(args: argparse.Namespace) -> None:
     "porism systems show MSM/BM25_system",
     argument("name", metavar="NAME", help="team/run, the run alone where it is unambiguous, or FILE.toml:NAME"),
     argument("--task", type=int, choices=(1, 2, 3), help="the task, for a name of two tasks (default: both)"),
-    argument("--svg", action="store_true", help="draw the pipeline, as SVG"),
+    flag("--svg", "draw the pipeline, as SVG"),
     description="Show the pipeline of a system, its published scores, and what is known and unknown of it.",
 )
 def show_system(args: argparse.Namespace) -> None:
@@ -232,26 +233,20 @@ def show_system(args: argparse.Namespace) -> None:
     ),
     FORMAT,
     argument("--against", choices=("published",), help="also rank the runs among the published ones"),
-    argument(
+    flag(
         "--anyway",
-        action="store_true",
-        help="with --against: also on other judgments than the official ones; the tables say that scores are not "
-        "comparable",
+        "with --against: also on other judgments than the official ones; the tables say that scores are not comparable",
     ),
     argument(
         "--subsets",
         metavar="FILE",
         help="also score by kind of topic; the file (CSV, TSV or JSON) describes the topics",
     ),
-    argument("--compare", action="store_true", help="also compare every two runs by paired tests"),
-    argument("--per-topic", action="store_true", help="also print a row per topic"),
-    argument("--coverage", action="store_true", help="also print how much of each run was judged"),
-    argument("--correlate", action="store_true", help="also correlate measures and runs (Pearson's r, Kendall's tau)"),
-    argument(
-        "--leave-team-out",
-        action="store_true",
-        help="also score each team without the judgments that only its runs contributed",
-    ),
+    flag("--compare", "also compare every two runs by paired tests"),
+    flag("--per-topic", "also print a row per topic"),
+    flag("--coverage", "also print how much of each run was judged"),
+    flag("--correlate", "also correlate measures and runs (Pearson's r, Kendall's tau)"),
+    flag("--leave-team-out", "also score each team without the judgments that only its runs contributed"),
     argument("--plots", metavar="DIR", help="write figures into this folder (needs the extra plots)"),
     with_default("--plot-format", "svg", "the format of the figures", choices=("svg", "png")),
     argument("--report", metavar="FILE.html", help="write a report, one HTML page"),
@@ -263,7 +258,7 @@ def show_system(args: argparse.Namespace) -> None:
         argument(
             "--visual-map", metavar="FILE", help="look up visual ids in this table, with the columns id and visual_id"
         ),
-        argument("--instances", action="store_true", help="the qrels judge formula ids, not visual ids"),
+        flag("--instances", "the qrels judge formula ids, not visual ids"),
     ),
     section(
         "Task 3",
@@ -288,7 +283,7 @@ def show_system(args: argparse.Namespace) -> None:
             metavar="RUN",
             help="references from Task 1: the runs that returned them",
         ),
-        argument("--as-task3", action="store_true", help="score Task 1 runs by their first hits, as in Task 3"),
+        flag("--as-task3", "score Task 1 runs by their first hits, as in Task 3"),
     ),
 )
 def evaluate(args: argparse.Namespace) -> None:

@@ -17,6 +17,7 @@ from porism.cli.command import (
     JSON_LINES,
     argument,
     command,
+    flag,
     not_negative,
     positive,
     section,
@@ -83,9 +84,9 @@ def _print_messages(summary: str, notes: Iterable[str], suggestions: Iterable[st
     with_default("--kind", "answers", "what to find", choices=("answers", "questions")),
     argument("--tag", action="append", default=[], help="only threads with this tag (repeat for several)"),
     argument("--years", metavar="FIRST-LAST", default="", help="only posts of these years, e.g. 2012-2015"),
-    argument("--accepted", action="store_true", help="only accepted answers"),
-    argument("--as-words", action="store_true", help="read only formulas between dollar signs as formulas"),
-    argument("--verbatim", action="store_true", help="do not correct spelling, and add no synonyms"),
+    flag("--accepted", "only accepted answers"),
+    flag("--as-words", "read only formulas between dollar signs as formulas"),
+    flag("--verbatim", "do not correct spelling, and add no synonyms"),
     JSON_LINES,
 )
 def search(args: argparse.Namespace) -> int:
@@ -212,13 +213,13 @@ LEVELS = ("written", "normalised", "commutative", "renamed")
         metavar="LATEX",
         help="a formula in LaTeX, or in MathML if it begins with <math (- reads it from stdin)",
     ),
-    argument("--wildcards", action="store_true", help=r"read ?x as a wildcard (\qvar{x} always is one)"),
+    flag("--wildcards", r"read ?x as a wildcard (\qvar{x} always is one)"),
     JSON,
     section(
         "match a pattern instead",
         argument("--match", metavar="PATTERN", help=r"find this formula in it, in LaTeX; ?x or \qvar{x} is a wildcard"),
         with_default("--level", "renamed", "the loosest level of a match", choices=LEVELS),
-        argument("--whole", action="store_true", help="match the whole formula only, not a part of it"),
+        flag("--whole", "match the whole formula only, not a part of it"),
     ),
 )
 def formula(args: argparse.Namespace) -> int:

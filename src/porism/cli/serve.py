@@ -13,6 +13,7 @@ from porism.cli.command import (
     SERVER,
     argument,
     command,
+    flag,
     names_option,
     not_negative,
     port,
@@ -99,14 +100,14 @@ def site_settings(args: argparse.Namespace) -> SettingsReading:
         "--queue", 32, "queries that may wait in each process; more are refused", type=not_negative, metavar="N"
     ),
     SERVER,
-    argument("--metrics", action="store_true", help="answer /metrics in the text format of Prometheus"),
+    flag("--metrics", "answer /metrics in the text format of Prometheus"),
     argument(
         "--slow-ms",
         type=positive_seconds,
         metavar="MS",
         help="log queries that take this many milliseconds or more, without their text",
     ),
-    argument("--slow-text", action="store_true", help="log the text of slow queries, too"),
+    flag("--slow-text", "log the text of slow queries, too"),
     argument(
         "--analytics",
         type=Path,
@@ -123,22 +124,14 @@ def site_settings(args: argparse.Namespace) -> SettingsReading:
         help="port of this machine for the pages of the operator, /metrics and /analytics (default: the one after "
         "--port; 0 picks a free one)",
     ),
-    argument(
-        "--open-pages",
-        action="store_true",
-        help="answer the pages of the operator to everyone, on the port of the site",
-    ),
-    argument(
-        "--writable",
-        action="store_true",
-        help="take changes of posts over HTTP from programs that have a token (porism site tokens)",
-    ),
+    flag("--open-pages", "answer the pages of the operator to everyone, on the port of the site"),
+    flag("--writable", "take changes of posts over HTTP from programs that have a token (porism site tokens)"),
     argument("--tokens", default="", metavar="FILE", help="the file of the tokens (default: INDEX.tokens)"),
     state_option("the change log and tokens"),
     argument(
         "--experiment", metavar="DIR", help="show a leaderboard of this experiment: a folder with qrels.txt and runs/"
     ),
-    argument("--remote-images", action="store_true", help="show pictures in posts from other machines"),
+    flag("--remote-images", "show pictures in posts from other machines"),
     argument("--assess-url", default="", metavar="URL", help="link to the assessment server at this address"),
     ENDPOINT,
     argument(
@@ -154,8 +147,8 @@ def site_settings(args: argparse.Namespace) -> SettingsReading:
         metavar="KEY=VALUE",
         help="change a setting, such as site.title=Notes (repeat for several; docs/reference/settings.md lists all)",
     ),
-    argument("--check", action="store_true", help="check the settings, print all problems, and end"),
-    argument("--print-settings", action="store_true", help="print a settings file with all defaults, and end"),
+    flag("--check", "check the settings, print all problems, and end"),
+    flag("--print-settings", "print a settings file with all defaults, and end"),
     leave_to_settings,
 )
 def serve(args: argparse.Namespace) -> int:
@@ -219,8 +212,8 @@ def _check(args: argparse.Namespace) -> int:
     argument("--sample", help="the sample (default: the folder sample, or the one that was installed)"),
     HOST,
     argument("--port", type=port, default=8100, help="port to listen on (default: %(default)s; 0 picks a free one)"),
-    argument("--build-only", action="store_true", help="build and index, but do not serve"),
-    argument("--editor", action="store_true", help="install the visual formula editor too, if npm is available"),
+    flag("--build-only", "build and index, but do not serve"),
+    flag("--editor", "install the visual formula editor too, if npm is available"),
     resume="run the same command again to continue",
 )
 def demo(args: argparse.Namespace) -> None:

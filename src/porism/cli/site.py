@@ -19,6 +19,7 @@ from porism.cli.command import (
     argument,
     chosen_progress,
     command,
+    flag,
     options,
     positive,
     state_option,
@@ -32,7 +33,7 @@ MARKS = {"ok": "ok    ", "note": "note  ", "action": "ACTION"}
 @command(
     "porism site doctor demo/index",
     argument("index", nargs="?", metavar="INDEX", help="an index (default: only the installation)"),
-    argument("--verify", action="store_true", help="read every file of the index and its collection, too"),
+    flag("--verify", "read every file of the index and its collection, too"),
     JSON,
 )
 def doctor(args: argparse.Namespace) -> int:

@@ -18,6 +18,7 @@ from porism.cli.command import (
     argument,
     chosen_progress,
     command,
+    flag,
     positive,
     section,
     with_default,
@@ -150,7 +151,7 @@ def rollback(args: argparse.Namespace) -> None:
     "porism store snapshot opensearch://localhost:9200/demo backups",
     ADDRESS,
     REPOSITORY,
-    argument("--list", action="store_true", help="take none, but list those of all collections"),
+    flag("--list", "take none, but list those of all collections"),
     JSON,
 )
 def snapshot(args: argparse.Namespace) -> None:
@@ -172,7 +173,7 @@ def snapshot(args: argparse.Namespace) -> None:
     ADDRESS,
     REPOSITORY,
     argument("snapshot", metavar="SNAPSHOT", help="its name, as porism store snapshot --list prints it"),
-    argument("--replace", action="store_true", help="first remove the same build from the cluster, if it is there"),
+    flag("--replace", "first remove the same build from the cluster, if it is there"),
 )
 def restore(args: argparse.Namespace) -> None:
     """Restore a snapshot, under the name in the address."""
