@@ -17,14 +17,7 @@ from porism.evaluate.reliability import STABLE, Stability, stability
 from porism.evaluate.reports.svg import lines
 from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.run import read_run
-from porism.lab.judging.agreement import (
-    disagreements,
-    mean_agreement,
-    model_agreements,
-    overall_alpha,
-    pair_agreements,
-    training_results,
-)
+from porism.lab.judging import agreement
 from porism.lab.judging.assessments import (
     Assessment,
     TimeSummary,
@@ -87,21 +80,12 @@ def overview(context: RequestContext) -> Response:
     for given in assessments(journal):
         by_assignment.setdefault(given.assignment, []).append(given.seconds)
         by_assessor.setdefault(given.assessor, []).append(given.seconds)
-
-    def narrative(assignment: Assignment) -> str:
-        if assignment.purpose != "main":
-            return ""
-        return "written" if journal.current_values(assignment.id).get(topic_field("narrative")) else "missing"
-
-    rows = [
-        AssignmentRow(
-            assignment,
-            progress(journal, assignment),
-            summarise_times(by_assignment.get(assignment.id, []), cap),
-            narrative(assignment),
-        )
-        for assignment in assignments(journal)
-    ]
+    rows = []
+    for one in assignments(journal):
+        has_narrative = journal.current_values(one.id).get(topic_field("narrative")) if one.purpose == "main" else None
+        narrative = "" if one.purpose != "main" else "written" if has_narrative else "missing"
+        times = summarise_times(by_assignment.get(one.id, []), cap)
+        rows.append(AssignmentRow(one, progress(journal, one), times, narrative))
     assessors = [
         AssessorRow(name, len(times), summarise_times(times, cap)) for name, times in sorted(by_assessor.items())
     ]
@@ -113,7 +97,7 @@ def agreement_page(context: RequestContext) -> Response:
     journal = context.app.journal
     everything = assessments(journal, "main", "dual")
     given = of_people(everything)
-    pairs = pair_agreements(given)
+    pairs = agreement.pair_agreements(given)
     names = sorted({name for pair in pairs for name in (pair.first, pair.second)})
     cells = {(pair.first, pair.second): pair for pair in pairs} | {(pair.second, pair.first): pair for pair in pairs}
     return context.page(
@@ -121,11 +105,11 @@ def agreement_page(context: RequestContext) -> Response:
         pairs=pairs,
         names=names,
         cells=cells,
-        means={name: mean_agreement(pairs, name) for name in names},
-        overall=mean_agreement(pairs),
-        alpha=overall_alpha(given),
-        training=training_results(journal),
-        models=model_agreements(everything),
+        means={name: agreement.mean_agreement(pairs, name) for name in names},
+        overall=agreement.mean_agreement(pairs),
+        alpha=agreement.overall_alpha(given),
+        training=agreement.training_results(journal),
+        models=agreement.model_agreements(everything),
         graded=[step for step in grades() if step.graded],
     )
 
@@ -134,7 +118,7 @@ def disagreements_page(context: RequestContext) -> Response:
     """Show items that got different grades, the largest spread first."""
     journal = context.app.journal
     keys = item_keys(journal)
-    found = disagreements(assessments(journal, "main", "dual"))
+    found = agreement.disagreements(assessments(journal, "main", "dual"))
     rows = {one: keys.get(JudgedItem(one.opinions[0].task, one.topic, one.item), "") for one in found}
 
     def grade_name(opinion: Assessment) -> str:
@@ -151,11 +135,10 @@ def item(context: RequestContext) -> Response:
     if found is None:
         raise RefusedRequest(404, "There is no such item.")
     topic = find_topic(journal, found.task, found.topic)
-    cards = (
-        [formula_html(content, card) for card in found.cards]
-        if found.task == 2
-        else ["".join(answer_blocks(content, found.cards[0], found.text))]
-    )
+    if found.task == 2:
+        cards = [formula_html(content, card) for card in found.cards]
+    else:
+        cards = ["".join(answer_blocks(content, found.cards[0], found.text))]
     return context.page(
         "item.html",
         topic=topic.id,
@@ -292,13 +275,10 @@ def _curve(judgments: tuple[Judgment, ...], runs: tuple[tuple[Path, int], ...]) 
 
 def _chart(found: Stability) -> str:
     """Draw the mean and the lower bound over the number of judgments."""
-    series = {
-        "mean": [(point.judgments, max(0.0, point.tau)) for point in found.points if point.tau is not None],
-        "95 % of the draws are above": [
-            (point.judgments, max(0.0, point.low)) for point in found.points if point.low is not None
-        ],
-    }
-    if not series["mean"]:
+    mean = [(point.judgments, max(0.0, point.tau)) for point in found.points if point.tau is not None]
+    least = [(point.judgments, max(0.0, point.low)) for point in found.points if point.low is not None]
+    if not mean:
         return ""
     ticks = [(point.judgments, f"{point.judgments:,}") for point in found.points[4::5]]
+    series = {"mean": mean, "95 % of the draws are above": least}
     return lines(series, "Kendall's tau over the number of judgments", ticks, 680, 260)

@@ -76,25 +76,6 @@ async def theme(request: Request) -> Response:
     return Response(f":root {{ {rules} }}\n", media_type="text/css")
 
 
-EDITOR_POLICY = CONTENT_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
-    "frame-ancestors 'none'", "frame-ancestors 'self'"
-)
-
-
-async def editor(request: Request) -> Response:
-    """Return the page inside the frame."""
-    response = render(request, "editor.html")
-    response.headers["content-security-policy"] = EDITOR_POLICY
-    response.headers["x-frame-options"] = "SAMEORIGIN"
-    return response
-
-
-def routes(has_editor: bool) -> list[Route]:
-    """Return the routes of the box, and of the editor where it is installed."""
-    box = [Route("/ask-box", ask_box), Route("/ask-box/frame", frame), Route("/ask-box/theme.css", theme)]
-    return [*box, Route("/editor", editor)] if has_editor else box
-
-
 PACKAGE = "mathlive@0.111.1"
 DIGEST = "RVaC7NO02Lmx3ZNUxOHR2xCRpcvTfBb2BtdgV60cTanAMufaUkWcPPB2VxChcsNeL+0rTQKqOPDYxXLPOXJI+A=="
 MAIN = "mathlive.min.mjs"
@@ -134,7 +115,7 @@ def fetch_package(seconds: float = SECONDS) -> bytes:
         return packed[0].read_bytes()
 
 
-def install(package: bytes, target: Path) -> Path:
+def install(package: bytes, target: Path) -> None:
     """Check the package by its digest and unpack what the editor needs; an existing editor is replaced."""
     found = base64.b64encode(hashlib.sha512(package).digest()).decode()
     if found != DIGEST:
@@ -151,4 +132,22 @@ def install(package: bytes, target: Path) -> Path:
                     place.write_bytes(content.read() if content else b"")
         shutil.rmtree(target, ignore_errors=True)
         fresh.rename(target)
-    return target
+
+
+EDITOR_POLICY = CONTENT_POLICY.replace("style-src 'self'", "style-src 'self' 'unsafe-inline'").replace(
+    "frame-ancestors 'none'", "frame-ancestors 'self'"
+)
+
+
+async def editor(request: Request) -> Response:
+    """Return the page inside the frame."""
+    response = render(request, "editor.html")
+    response.headers["content-security-policy"] = EDITOR_POLICY
+    response.headers["x-frame-options"] = "SAMEORIGIN"
+    return response
+
+
+def routes() -> list[Route]:
+    """Return the routes of the box, and of the editor where it is installed."""
+    box = [Route("/ask-box", ask_box), Route("/ask-box/frame", frame), Route("/ask-box/theme.css", theme)]
+    return [*box, Route("/editor", editor)] if has_editor() else box

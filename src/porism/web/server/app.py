@@ -89,7 +89,7 @@ def create_app(
         *figures.routes(bool(experiment)),
         *thread_page.ROUTES,
         *exports.ROUTES,
-        *frames.routes(has_editor()),
+        *frames.routes(),
         *api_page.ROUTES,
         *served_index.ROUTES,
         *look.ROUTES,
