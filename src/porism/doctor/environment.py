@@ -115,7 +115,7 @@ def packages() -> Iterator[Finding]:
     for line in required:
         name, extra = _NAME.match(line), _EXTRA.search(line)
         absent = missing.setdefault(extra[1] if extra else "", [])
-        if name and next(metadata.distributions(name=name[0]), None) is None:
+        if name and not list(metadata.distributions(name=name[0])):
             absent.append(name[0])
     if absent := missing.pop("", []):
         yield Finding("packages", f"missing: {', '.join(absent)}", "action", f"pip install {' '.join(absent)}")

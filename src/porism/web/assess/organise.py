@@ -82,8 +82,9 @@ def overview(context: RequestContext) -> Response:
         by_assessor.setdefault(given.assessor, []).append(given.seconds)
     rows = []
     for one in assignments(journal):
-        has_narrative = journal.current_values(one.id).get(topic_field("narrative")) if one.purpose == "main" else None
-        narrative = "" if one.purpose != "main" else "written" if has_narrative else "missing"
+        narrative = ""
+        if one.purpose == "main":
+            narrative = "written" if journal.current_values(one.id).get(topic_field("narrative")) else "missing"
         times = summarise_times(by_assignment.get(one.id, []), cap)
         rows.append(AssignmentRow(one, progress(journal, one), times, narrative))
     assessors = [
