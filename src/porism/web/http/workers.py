@@ -24,26 +24,16 @@ RETRY_SECONDS = 0.5  # after an error of the system, as too many open files
 WIDTH = 4  # bytes of a number
 
 
-class ConnectionCounts:
-    """How many connections each process has, in memory that all share. Create it before the processes start."""
-
-    def __init__(self, processes: int) -> None:
-        self._numbers = memoryview(mmap.mmap(-1, WIDTH * max(processes, 1))).cast("I")
-
-    def set(self, worker: int, connections: int) -> None:
-        """Tell the others how many connections a process has."""
-        self._numbers[worker] = connections
-
-    def has_fewest(self, worker: int) -> bool:
-        """Return whether no other process has fewer connections."""
-        return self._numbers[worker] <= min(self._numbers)
+def connection_counts(processes: int) -> memoryview[int]:
+    """Return how many connections each process has, in memory that all share. Call it before the processes start."""
+    return memoryview(mmap.mmap(-1, WIDTH * max(processes, 1))).cast("I")
 
 
 class Acceptor:
     """Accepts the connections of one process, one at a time; leaves each for a moment to processes with fewer."""
 
     def __init__(
-        self, listener: socket.socket, make_protocol: Callable[[], Any], counts: ConnectionCounts, worker: int
+        self, listener: socket.socket, make_protocol: Callable[[], Any], counts: memoryview[int], worker: int
     ) -> None:
         self._listener, self._make_protocol = listener, make_protocol
         self._counts, self._worker = counts, worker
@@ -65,7 +55,7 @@ class Acceptor:
     def update(self, connections: int) -> None:
         """Tell the others how many connections are open now."""
         self._connections = connections
-        self._counts.set(self._worker, connections)
+        self._counts[self._worker] = connections
 
     def _wait(self) -> None:
         if not self._is_closed:
@@ -73,7 +63,8 @@ class Acceptor:
 
     def _offered(self) -> None:
         self._loop.remove_reader(self._listener)
-        self._loop.call_later(0.0 if self._counts.has_fewest(self._worker) else YIELD_SECONDS, self._accept)
+        has_fewest = self._counts[self._worker] <= min(self._counts)
+        self._loop.call_later(0.0 if has_fewest else YIELD_SECONDS, self._accept)
 
     def _accept(self) -> None:
         if self._is_closed:
@@ -156,7 +147,7 @@ class WorkerServer(uvicorn.Server):
     it is alive, and closes connections that take too long."""
 
     def __init__(
-        self, config: uvicorn.Config, service: Service, beats: Beats, listeners: Listeners, counts: ConnectionCounts
+        self, config: uvicorn.Config, service: Service, beats: Beats, listeners: Listeners, counts: memoryview[int]
     ) -> None:
         super().__init__(config)
         self._service, self._beats, self._listeners, self._counts = service, beats, listeners, counts
@@ -201,7 +192,7 @@ def run_worker(
     open_service: Callable[[], Service],
     listeners: Listeners,
     settings: ServerSettings,
-    counts: ConnectionCounts,
+    counts: memoryview[int],
 ) -> None:
     """Open the service and serve it in a worker process, logging one line per request to stderr."""
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -253,7 +244,7 @@ def supervise(
         for listener in listeners:
             listener.close()
 
-    counts = ConnectionCounts(settings.processes)
+    counts = connection_counts(settings.processes)
     supervisor = Supervisor(
         settings.processes,
         lambda beats: run_worker(beats, open_service, listeners, settings, counts),
