@@ -207,11 +207,7 @@ def show(args: argparse.Namespace) -> None:
 NAMES = ("teams", "scale", "task1", "task2", "task3", "correlations", "task1-as-task3", "qrels")
 
 
-@command(
-    "porism lab published task1",
-    argument("table", choices=NAMES, help="which table to print"),
-    FORMAT,
-)
+@command("porism lab published task1", argument("table", choices=NAMES, help="which table to print"), FORMAT)
 def published(args: argparse.Namespace) -> None:
     """Print a table."""
     from porism.evaluate.published import published

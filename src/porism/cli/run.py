@@ -48,10 +48,7 @@ def check(args: argparse.Namespace) -> int:
     "porism run fix sample/runs/Abacus-task1-words-auto-text-P.tsv -o fixed.tsv",
     argument("files", nargs=1, metavar="FILE", help="a run file"),
     argument(
-        "-o",
-        "--output",
-        metavar="RUN.tsv",
-        help="the file to write (default: NAME.fixed.tsv beside the run file)",
+        "-o", "--output", metavar="RUN.tsv", help="the file to write (default: NAME.fixed.tsv beside the run file)"
     ),
     KNOWN,
     description="Drop the hits that the lab drops, number the ranks from 1, break ties of scores.",

@@ -100,12 +100,12 @@ def system_names(runs: Sequence[Path]) -> dict[str, str]:
     names = {}
     for path in runs:
         record = path.with_suffix(".json")
-        if record.is_file():
-            try:
+        try:
+            if record.is_file():
                 names[path.stem] = str(json.loads(record.read_text(encoding="utf-8"))["system"])
-            except (ValueError, KeyError, TypeError):
-                fix = "remove it, or make the run again"
-                raise PorismError("not the record of a run", where=str(record), fix=fix) from None
+        except (ValueError, KeyError, TypeError):
+            fix = "remove it, or make the run again"
+            raise PorismError("not the record of a run", where=str(record), fix=fix) from None
     return names
 
 

@@ -78,16 +78,13 @@ def _marked(text: str) -> list[Segment]:
     out: list[Segment] = []
     at = 0
     for found in _MARK.finditer(text):
-        out += [Segment("text", text[at : found.start()]), *_element(found)]
+        address, emphasis = found["address"], found["emphasis"]
+        name = "a" if address else "em" if emphasis else "code"
+        start = f'<a href="{html.escape(address)}">' if address else f"<{name}>"
+        shown = Segment("text", address or emphasis or found["tag"])
+        out += [Segment("text", text[at : found.start()]), Segment("tag", start), shown, Segment("tag", f"</{name}>")]
         at = found.end()
     return [*out, Segment("text", text[at:])]
-
-
-def _element(found: re.Match[str]) -> tuple[Segment, ...]:
-    if address := found["address"]:
-        return Segment("tag", f'<a href="{html.escape(address)}">'), Segment("text", address), Segment("tag", "</a>")
-    name = "em" if found["emphasis"] else "code"
-    return Segment("tag", f"<{name}>"), Segment("text", found["emphasis"] or found["tag"]), Segment("tag", f"</{name}>")
 
 
 MOST_COMPARED = 60  # formulas of a thread that are compared with those of the query
