@@ -175,7 +175,7 @@ def serve(args: argparse.Namespace) -> int:
     for warning in checked.warnings:
         print(f"porism: warning: {warning}", file=sys.stderr)
     for problem in checked.problems:
-        raise PorismError(problem.fact, where=problem.where, fix=problem.fix)
+        raise problem
     writing = WriteSettings.of(args.index, args.tokens, args.state) if args.writable else None
     operations = Operations(
         metrics=args.metrics,

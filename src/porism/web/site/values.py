@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from porism.errors import PorismError
+
 # The named colours of CSS Color 4, each with its value.
 NAMED = dict(line.split("\t") for line in (Path(__file__).parent / "colours.tsv").read_text("utf-8").splitlines())
 HEX = re.compile(r"#(?:[0-9a-f]{3}|[0-9a-f]{6})")
@@ -70,14 +72,6 @@ HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9-]{0,60}")
 PLACEHOLDERS = ("id", "kind", "letter")
 
 
-class BadValue(Exception):
-    """A value that a setting cannot have: what is wrong, and what to write instead."""
-
-    def __init__(self, fact: str, fix: str) -> None:
-        super().__init__(fact)
-        self.fact, self.fix = fact, fix
-
-
 @dataclass(frozen=True, slots=True)
 class SettingKind:
     """A kind of values. `read` checks a value; relative paths start at its folder. `--set` looks at the other two."""
@@ -91,18 +85,18 @@ class SettingKind:
 def read_text(value: object, folder: Path) -> str:
     """Read one line of text."""
     if not isinstance(value, str):
-        raise BadValue("is not text", 'write it between quotation marks: "…"')
+        raise PorismError("is not text", fix='write it between quotation marks: "…"')
     if len(value) > LONGEST:
-        raise BadValue(f"has {len(value)} characters", f"write at most {LONGEST}")
+        raise PorismError(f"has {len(value)} characters", fix=f"write at most {LONGEST}")
     if any(sign < " " or sign == "\x7f" for sign in value):
-        raise BadValue("has more than one line, or control characters", "write one line of text")
+        raise PorismError("has more than one line, or control characters", fix="write one line of text")
     return value.strip()
 
 
 def read_yes(value: object, folder: Path) -> bool:
     """Read true or false."""
     if not isinstance(value, bool):
-        raise BadValue("is neither true nor false", "write true or false, without quotation marks")
+        raise PorismError("is neither true nor false", fix="write true or false, without quotation marks")
     return value
 
 
@@ -114,7 +108,7 @@ def checked(
     def read(value: object, folder: Path) -> str:
         text = plain(read_text(value, folder))
         if text and not usable(text):
-            raise BadValue(fact, fix)
+            raise PorismError(fact, fix=fix)
         return text
 
     return read
@@ -147,7 +141,7 @@ def read_origin(value: object, folder: Path) -> str:
     text = read_url(value, folder).rstrip("/")
     if text and (urlsplit(text).path or urlsplit(text).query or urlsplit(text).fragment):
         fact = "has a path, but Porism is served at the root of a host"
-        raise BadValue(fact, "write one such as https://example.org")
+        raise PorismError(fact, fix="write one such as https://example.org")
     return text
 
 
@@ -162,9 +156,9 @@ def read_pattern(value: object, folder: Path) -> str:
         used = [("", None)]
     if any(name is not None and (name not in PLACEHOLDERS or form) for name, form in used):
         names = ", ".join(f"{{{name}}}" for name in PLACEHOLDERS)
-        raise BadValue("has braces that are no placeholder", f"use {names}")
+        raise PorismError("has braces that are no placeholder", fix=f"use {names}")
     if not any(name == "id" for name, _ in used):
-        raise BadValue("does not contain {id}", "write one such as https://example.org/questions/{id}")
+        raise PorismError("does not contain {id}", fix="write one such as https://example.org/questions/{id}")
     read_url(text.replace("{", "").replace("}", ""), folder)
     return text
 
@@ -176,7 +170,7 @@ def read_address(value: object, folder: Path) -> str:
         ipaddress.ip_address(text)
     except ValueError:
         if not HOST_NAME.fullmatch(text):
-            raise BadValue("is not an address to listen on", "write one such as 127.0.0.1 or ::1") from None
+            raise PorismError("is not an address to listen on", fix="write one such as 127.0.0.1 or ::1") from None
     return text
 
 
@@ -186,7 +180,9 @@ def read_network(value: object, folder: Path) -> str:
     try:
         return str(ipaddress.ip_network(text))
     except ValueError:
-        raise BadValue("is not an IP address or a network", "write one such as 127.0.0.1 or 10.0.0.0/8") from None
+        raise PorismError(
+            "is not an IP address or a network", fix="write one such as 127.0.0.1 or 10.0.0.0/8"
+        ) from None
 
 
 def read_cors(value: object, folder: Path) -> str:
@@ -203,7 +199,7 @@ def read_path(value: object, folder: Path) -> str:
 def read_seconds(value: object, folder: Path) -> float:
     """Read a time in seconds."""
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 < value <= LONGEST_TIME:
-        raise BadValue("is not a time in seconds", f"write a number up to {LONGEST_TIME:,}, for example 10")
+        raise PorismError("is not a time in seconds", fix=f"write a number up to {LONGEST_TIME:,}, for example 10")
     return float(value)
 
 
@@ -212,9 +208,9 @@ def many(read_one: Callable[[object, Path], str], least: int = 0) -> Callable[[o
 
     def read(value: object, folder: Path) -> tuple[str, ...]:
         if not isinstance(value, (list, tuple)):
-            raise BadValue("is not a list", 'write it between brackets: ["…", "…"]')
+            raise PorismError("is not a list", fix='write it between brackets: ["…", "…"]')
         if len(value) < least:
-            raise BadValue("is empty", "name at least one")
+            raise PorismError("is empty", fix="name at least one")
         return tuple(dict.fromkeys(read_one(one, folder) for one in value))
 
     return read
@@ -241,9 +237,9 @@ def whole(low: int, high: int) -> SettingKind:
 
     def read(value: object, folder: Path) -> int:
         if isinstance(value, bool) or not isinstance(value, int):
-            raise BadValue("is not a whole number", f"write a number from {low} to {high}")
+            raise PorismError("is not a whole number", fix=f"write a number from {low} to {high}")
         if not low <= value <= high:
-            raise BadValue("is out of range", f"write a number from {low} to {high}")
+            raise PorismError("is out of range", fix=f"write a number from {low} to {high}")
         return value
 
     return SettingKind(f"number from {low} to {high:,}", read, is_text=False)
@@ -256,7 +252,7 @@ def one_of(*choices: str) -> SettingKind:
         if value not in choices:
             nearest = difflib.get_close_matches(str(value), choices, 1, 0.6)
             fix = f"did you mean {nearest[0]}?" if nearest else f"choose from {', '.join(choices)}"
-            raise BadValue(f"cannot be {str(value)[:40]!r}", fix)
+            raise PorismError(f"cannot be {str(value)[:40]!r}", fix=fix)
         return str(value)
 
     return SettingKind(f"one of {', '.join(choices)}", read)
