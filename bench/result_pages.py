@@ -23,7 +23,7 @@ from porism.corpus.topics.files import read_topics
 from porism.records import Query
 from porism.search.engine import Engine
 from porism.text.read import read_official
-from porism.web.http.schema import encode
+from porism.web.http.requests import encode
 from porism.web.server.run import collect_rarely
 
 TOPICS = SHARED / "data/slice/topics/task1-2021.xml"

@@ -31,7 +31,7 @@ def parsers(parser: argparse.ArgumentParser) -> Iterator[argparse.ArgumentParser
 def commands_page() -> str:
     """Return the page of commands: by section, the help of each as a terminal shows it."""
     from porism.cli import make_parser
-    from porism.cli.table import SECTIONS
+    from porism.cli.parser import SECTIONS
 
     os.environ["COLUMNS"] = WIDTH
     every = {parser.prog: f"```text\n{parser.format_help().rstrip()}\n```\n" for parser in parsers(make_parser())}
@@ -46,7 +46,7 @@ def commands_page() -> str:
 
 def api_page() -> str:
     """Return the page of the HTTP API: each route with its parameters."""
-    from porism.web.api.endpoints import document
+    from porism.web.pages.api_page import document
 
     pages = [
         "# HTTP API\n\n`make docs` writes this page from the OpenAPI document, which the server publishes at `/v1/openapi.json`.\n"

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from doc_pages import DATA, PAGES, ROOT, RUN, Reader, blocks, commands, renew, same
-from porism.cli.table import WORDS
+from porism.cli.parser import WORDS
 from porism.evaluate.measures.measure import NAMES
 
 REFERENCE = ROOT / "docs" / "reference"
@@ -89,7 +89,7 @@ def test_every_command_is_documented(name: str) -> None:
 
 
 def test_every_route_is_documented() -> None:
-    from porism.web.api.endpoints import ENDPOINTS
+    from porism.web.api.views import ENDPOINTS
 
     page = (REFERENCE / "api.md").read_text()
     assert not [endpoint.path for endpoint in ENDPOINTS if f"\n## GET {endpoint.path}\n" not in page]

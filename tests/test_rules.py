@@ -198,8 +198,7 @@ PAST_THE_DOOR = {"web/site/backup.py": "copies the files of an index as they are
 OWN_FILES = {
     "lab/judging": "the journal of an assessment is a database of its own",
     "search/analytics": "the analytics of a site are a database of their own",
-    "web/server/analytics.py": "handles errors of the analytics",
-    "web/server/observer.py": "handles errors of the collection",
+    "web/server/observer.py": "handles errors of the collection and of the analytics",
     "systems": "named systems keep files of their own in their cache",
     "models": "models are files of other programs",
     "cli/__init__.py": "reports an error of any database in one line",

@@ -15,7 +15,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from chromium import chromium, free_port, wait_for
 from porism.errors import PorismError
-from porism.web.server.editor import MAIN, editor_folder, fetch_package, install
+from porism.web.pages.frames import MAIN, editor_folder, fetch_package, install
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("editor-browser")]
 

@@ -22,7 +22,7 @@ from starlette.staticfiles import StaticFiles
 
 from chromium import chromium, free_port
 from porism.web.http.middleware import RequestMiddleware
-from porism.web.pages.filters import formula
+from porism.web.pages.page import formula
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("search-browser")]
 

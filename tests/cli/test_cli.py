@@ -13,7 +13,7 @@ from dataclasses import replace
 import pytest
 
 from porism.cli import main, make_parser
-from porism.cli.table import QUICK, SECTIONS, WORDS, words_below
+from porism.cli.parser import QUICK, SECTIONS, WORDS, words_below
 
 
 def test_no_command_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
@@ -67,13 +67,13 @@ def test_every_argument_of_every_command_has_help() -> None:
 
 
 def test_choices_that_are_repeated_for_a_fast_start_are_those_of_the_library() -> None:
-    from porism.cli import options
+    from porism.cli import command
     from porism.cli import run as run_command
     from porism.evaluate.fusion import FUSIONS
     from porism.evaluate.table import FORMATS
 
     assert tuple(FUSIONS) == run_command.METHODS
-    assert tuple(FORMATS) == options.TABLE_FORMATS
+    assert tuple(FORMATS) == command.TABLE_FORMATS
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_choices_that_are_repeated_for_a_fast_start_are_those_of_the_library() -
         ),
         (
             "lab turkle upload out --url http://localhost",
-            "porism.cli.turkle.upload",
+            "porism.cli.judgments.upload",
             "interrupted; run the same command again to continue the upload",
         ),
         ("index collection -o out", "porism.cli.build.index", "interrupted"),

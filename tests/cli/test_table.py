@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from porism.cli import make_parser
-from porism.cli.table import WORDS, renamed
+from porism.cli.parser import WORDS, renamed
 
 ROOT = Path(__file__).resolve().parents[2]
 # The 41 commands before there were groups, with their actions.

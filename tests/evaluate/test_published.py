@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.cli.topics import NAMES
+from porism.cli.pool import NAMES
 from porism.errors import PorismError
 from porism.evaluate.published import TABLES, published, with_published, year_of
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.cli.output import print_results
+from porism.cli.search import print_results
 from porism.corpus.build.pipeline import build
 from porism.corpus.show import show_thread
 from porism.corpus.sources.detect import open_source

@@ -313,6 +313,6 @@ def test_the_command(users: Path, capsys: pytest.CaptureFixture[str], monkeypatc
 def test_check_reads_the_user_file_and_warns_of_plain_http(users: Path) -> None:
     reading = read_settings(None, [f"access.users={users}", "server.host=0.0.0.0"])
     checked = check_settings(reading)
-    assert [warning.fact for warning in checked.warnings] == ["passwords would travel unencrypted"]
+    assert [warning.message for warning in checked.warnings] == ["passwords would travel unencrypted"]
     reading = read_settings(None, [f"access.users={users}.none"])
-    assert "cannot be read" in check_settings(reading).problems[0].fact
+    assert "cannot be read" in check_settings(reading).problems[0].message

@@ -21,7 +21,7 @@ from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
 from porism.search.engine import Engine
-from porism.web.api.endpoints import ENDPOINTS
+from porism.web.api.views import ENDPOINTS
 from porism.web.server.app import create_app
 from porism.web.site.settings import RequestLimits, ServerOptions, SiteSettings
 

@@ -11,8 +11,7 @@ import pytest
 
 from porism.errors import PorismError
 from porism.web.site.archive import tar_files
-from porism.web.site.backup import LIST
-from porism.web.site.restore import restore
+from porism.web.site.backup import LIST, restore
 
 
 def header(

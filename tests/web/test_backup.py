@@ -24,8 +24,7 @@ from porism.store.embedded.segments import writer as index_writer
 from porism.store.embedded.segments.writer import IndexWriter
 from porism.store.embedded.verify import verify_place
 from porism.web.site import backup as backup_module
-from porism.web.site.backup import LIST, Item, back_up
-from porism.web.site.restore import read_list, restore
+from porism.web.site.backup import LIST, Item, back_up, read_list, restore
 
 FORK = multiprocessing.get_context("fork")
 
@@ -277,10 +276,10 @@ def test_hostile_lists_are_refused(index: Path, tmp_path: Path, changes: dict[st
 def test_more_than_the_list_says_is_not_written_out(tmp_path: Path) -> None:
     """A file may be longer than announced, also without end. It is read as far as the list says, and no further."""
     from porism.integrity import FileChecksum
-    from porism.web.site.restore import ArchivedFile, _write
+    from porism.web.site.backup import ArchivedFile, _restore_file
 
     with open("/dev/zero", "rb") as endless, pytest.raises(DamageError):
-        _write(tmp_path, ArchivedFile("hole", 0o600, 10**18, endless), FileChecksum(1000, ""), lambda _: None)
+        _restore_file(tmp_path, ArchivedFile("hole", 0o600, 10**18, endless), FileChecksum(1000, ""), lambda _: None)
     assert (tmp_path / "hole").stat().st_size == 1001
 
 

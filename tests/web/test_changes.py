@@ -22,7 +22,7 @@ from porism.store.embedded.build import build_index
 from porism.store.protocols import IndexOptions
 from porism.store.state import State
 from porism.web.api import changes as calls
-from porism.web.api.write_access import MOST_BULK_REQUESTS, WriteAccess, WriteSettings
+from porism.web.api.changes import MOST_BULK_REQUESTS, WriteAccess, WriteSettings
 from porism.web.server.app import create_app
 from porism.web.server.served_index import switch_to_newest
 

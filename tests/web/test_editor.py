@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.web.server import editor
+from porism.web.pages import frames as editor
 
 
 def package(names: list[str]) -> bytes:

@@ -23,7 +23,7 @@ from starlette.testclient import TestClient
 
 import porism
 from porism.cli import main
-from porism.web.http.logs import FORMATTERS, LogFormat, log_request
+from porism.web.http.middleware import FORMATTERS, LogFormat, log_request
 from porism.web.http.workers import bind
 from porism.web.server.app import create_app
 from porism.web.server.metrics import BUCKETS, MOST_ROUTES, OTHER, Counters, SharedCounters, exposition

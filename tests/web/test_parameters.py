@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.web.http.errors import BadRequest
-from porism.web.http.parameters import Parameter, parse_parameters
+from porism.web.http.requests import BadRequest, Parameter, parse_parameters
 
 TABLE = (
     Parameter("q", "a query", required=True, high=10),

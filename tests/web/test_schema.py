@@ -7,7 +7,8 @@ from typing import Literal
 import pytest
 
 from porism.records import Explanation
-from porism.web.http.schema import encode, schema_of, to_json
+from porism.web.http.requests import encode, to_json
+from porism.web.pages.api_page import schema_of
 
 
 @dataclass(frozen=True)

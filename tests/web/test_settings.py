@@ -82,7 +82,7 @@ default_sort = "vote"
     path = write(tmp_path, text)
     found = {problem.where.rpartition(":")[2]: problem for problem in read_settings(path).problems}
     assert sorted(found, key=int) == ["2", "3", "4", "7", "8", "11", "13", "17", "21"]
-    assert found["2"].fact == "there is no setting 'site.titel'"
+    assert found["2"].message == "there is no setting 'site.titel'"
     assert found["2"].fix == "did you mean site.title?"
     assert found["13"].fix == "did you mean posts.licence?"
     assert found["21"].fix == "did you mean votes?"
@@ -94,7 +94,7 @@ default_sort = "vote"
 def test_a_syntax_error_has_its_line(tmp_path: Path) -> None:
     (problem,) = read_settings(write(tmp_path, '[site]\ntitle = "x"\nlogo = \n')).problems
     assert problem.where.endswith("site.toml:3")
-    assert "is not TOML" in problem.fact
+    assert "is not TOML" in problem.message
 
 
 def test_lines_of_keys_skip_texts_of_several_lines() -> None:
@@ -142,7 +142,7 @@ def test_colours_that_cannot_be_read_are_a_warning() -> None:
     reading = read_settings(None, ["theme.text=#999", "dark.accent=#111"])
     checked = check_settings(reading)
     assert not checked.problems
-    facts = [warning.fact for warning in checked.warnings]
+    facts = [warning.message for warning in checked.warnings]
     assert any(fact.startswith("theme.text on theme.background has a contrast of 2.7") for fact in facts)
     assert any(fact.startswith("dark.accent on dark.surface") for fact in facts)
     assert not check_settings(read_settings(None, ["theme.text=black"])).warnings
@@ -165,7 +165,7 @@ def test_a_logo_is_a_small_safe_picture(tmp_path: Path, content: bytes | None, f
         (tmp_path / "logo").write_bytes(content)
     checked = check_settings(read_settings(write(tmp_path, '[site]\nlogo = "logo"\n')))
     assert bool(checked.problems) == bool(fact)
-    assert all(fact in problem.fact and problem.where.endswith(":2") for problem in checked.problems)
+    assert all(fact in problem.message and problem.where.endswith(":2") for problem in checked.problems)
 
 
 def test_the_template_changes_nothing_and_names_every_setting() -> None:
@@ -219,4 +219,4 @@ def test_check_names_an_index_that_is_none(tmp_path: Path, capsys: pytest.Captur
 )
 def test_hostile_files_have_a_problem_and_no_error(tmp_path: Path, text: str, fact: str) -> None:
     (tmp_path / "site.toml").write_text(text)
-    assert any(fact in problem.fact for problem in read_settings(tmp_path / "site.toml").problems)
+    assert any(fact in problem.message for problem in read_settings(tmp_path / "site.toml").problems)

@@ -19,10 +19,9 @@ from starlette.testclient import TestClient
 
 from porism.deadline import TimeLimitExceeded, check, shorten
 from porism.search.engine import Engine
-from porism.web.http import slots as slots_module
-from porism.web.http.slots import PLACE_SECONDS, SHORT_RUNNING, Busy, QuerySlots, Turn
+from porism.web.api import results as slots_module
+from porism.web.api.results import PLACE_SECONDS, SHORT_RUNNING, Busy, QuerySlots, Turn
 from porism.web.server.app import create_app
-from porism.web.site.settings import RequestLimits, SiteSettings
 
 
 def endless() -> None:
@@ -70,7 +69,7 @@ def test_a_long_computation_lets_short_ones_go_first(monkeypatch: pytest.MonkeyP
     turns: list[Turn] = []
     monkeypatch.setattr(slots_module, "SHORT_SECONDS", -1.0)
     monkeypatch.setattr(slots_module, "WORK_SECONDS", 0.0)
-    monkeypatch.setattr("porism.web.http.slots.time.sleep", rests.append)
+    monkeypatch.setattr("porism.web.api.results.time.sleep", rests.append)
     places = threading.Semaphore(2)
     turns += [Turn(0.0, lambda: turns, places), Turn(0.0, lambda: turns, places)]
     older, younger = turns
@@ -91,9 +90,11 @@ def engine(demo: Path) -> Engine:
 
 
 def test_a_busy_server_says_when_to_try_again(engine: Engine) -> None:
-    with TestClient(create_app(engine, SiteSettings(limits=RequestLimits(queue=0)), running=1, hosts=["*"])) as client:
-        slots, ended = client.app.state.slots, threading.Event()  # type: ignore[attr-defined]
-        slots._submit(ended.wait, time.monotonic() + 60)
+    with TestClient(create_app(engine, hosts=["*"])) as client:
+        slots, ended = QuerySlots(running=1, waiting=0), threading.Event()
+        client.app.state.slots = slots  # type: ignore[attr-defined]
+        threading.Thread(target=lambda: asyncio.run(slots.run(ended.wait, 60))).start()
+        until(lambda: slots._taken == 1)
         answer = client.get("/v1/search", params={"q": "group"})
         page = client.get("/search", params={"q": "group"})
         health, home = client.get("/v1/health"), client.get("/")

@@ -8,7 +8,7 @@ import time
 
 import pytest
 
-from porism.web.http.workers import YIELD_SECONDS, Acceptor, ConnectionCounts
+from porism.web.http.workers import YIELD_SECONDS, Acceptor, connection_counts
 
 CONNECTIONS = 20
 
@@ -34,7 +34,7 @@ def listening() -> socket.socket:
 
 async def accepted(acceptors: int, already: int = 0) -> list[int]:
     """Return how many of CONNECTIONS each acceptor gets, where the first one has some already."""
-    counted, counts = [0] * acceptors, ConnectionCounts(acceptors)
+    counted, counts = [0] * acceptors, connection_counts(acceptors)
     with listening() as listener:
         # Each acceptor has a descriptor of its own, as each process has.
         own = [listener.dup() for _ in range(acceptors)]
@@ -60,7 +60,7 @@ def test_connections_are_shared(acceptors: int, already: int, expected: list[int
 
 def test_a_process_that_accepts_nothing_is_not_waited_for() -> None:
     async def alone() -> list[int]:
-        counted, counts = [0], ConnectionCounts(2)  # of the second one nobody hears
+        counted, counts = [0], connection_counts(2)  # of the second one nobody hears
         with listening() as listener:
             acceptor = Acceptor(listener, lambda: Counting(counted, 0), counts, 0)
             acceptor.start()
@@ -80,7 +80,7 @@ def test_nothing_is_accepted_after_the_end() -> None:
     async def closed() -> list[int]:
         counted = [0]
         with listening() as listener:
-            acceptor = Acceptor(listener, lambda: Counting(counted, 0), ConnectionCounts(1), 0)
+            acceptor = Acceptor(listener, lambda: Counting(counted, 0), connection_counts(1), 0)
             acceptor.start()
             acceptor.close()
             with socket.create_connection(listener.getsockname()):

@@ -23,8 +23,7 @@ from porism.corpus.sources.raw import Source
 from porism.errors import PorismError
 from porism.integrity import seal
 from porism.web.site.archive import BadTar, tar_files
-from porism.web.site.backup import FORMAT, KIND, LIST
-from porism.web.site.restore import restore
+from porism.web.site.backup import FORMAT, KIND, LIST, restore
 
 _MAGIC = {b"7z": ".7z", b"\x1f\x8b": ".gz", b"BZ": ".bz2", b"\xfd7": ".xz"}
 

@@ -10,9 +10,8 @@ from attack.fuzz.grammar import ODD, Grammar
 from attack.fuzz.reader import Reader, Wrong, to_text
 from porism.corpus.update.changes import read_json_lines
 from porism.integrity import seal
-from porism.web.site.backup import FORMAT, KIND, LIST
+from porism.web.site.backup import FORMAT, KIND, LIST, restore
 from porism.web.site.reading import read_settings
-from porism.web.site.restore import restore
 from porism.web.site.settings import all_settings
 
 CHANGES: Grammar = {
@@ -61,9 +60,9 @@ def read_site(data: bytes) -> Hashable:
         path = Path(folder) / "site.toml"
         path.write_bytes(data)
         found = read_settings(path)
-        if any(not problem.fact for problem in found.problems):
+        if any(not problem.message for problem in found.problems):
             raise Wrong("a problem without a fact")
-        return tuple(sorted({problem.fact.rpartition(" ")[2][:12] for problem in found.problems}))[:5]
+        return tuple(sorted({problem.message.rpartition(" ")[2][:12] for problem in found.problems}))[:5]
 
 
 def read_backup(data: bytes) -> Hashable:

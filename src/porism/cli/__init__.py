@@ -1,4 +1,4 @@
-"""The command line: a thin door without logic. `table` lists the commands, `command` says what one is. Data go to
+"""The command line: a thin door without logic. `parser` lists the commands, `command` says what one is. Data go to
 standard output, messages and progress to standard error."""
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ import os
 import sys
 from collections.abc import Sequence
 
-from porism.cli.parser import added_commands, make_parser
-from porism.cli.table import COMMANDS, QUICK, typed_path
+from porism.cli.parser import COMMANDS, QUICK, make_parser, typed_path
 from porism.errors import PorismError
 from porism.safe_path import protect_process
 
-__all__ = ["COMMANDS", "added_commands", "main", "make_parser", "run_command"]
+__all__ = ["COMMANDS", "main", "make_parser", "run_command"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -46,7 +45,12 @@ def run_command(argv: Sequence[str]) -> int:
         return 0
     except Exception as error:
         # Commands that read stored data without an engine end here when the data are damaged.
-        if not _is_unreadable(error):
+        import sqlite3
+        import struct
+        import zlib
+
+        # The errors of the libraries that read stored data.
+        if not isinstance(error, (sqlite3.DatabaseError, struct.error, UnicodeError, zlib.error, EOFError)):
             raise
         fact = f"stored data cannot be read ({error or type(error).__name__})"
         print(f"porism: {PorismError(fact, fix='name the damaged part: porism store verify PATH')}", file=sys.stderr)
@@ -55,16 +59,3 @@ def run_command(argv: Sequence[str]) -> int:
         resume = getattr(args, "resume", "")
         print(f"porism: interrupted{resume and f'; {resume}'}", file=sys.stderr)
         return 130
-
-
-def _is_unreadable(error: Exception) -> bool:
-    """Return whether an error is one of the libraries that read stored data."""
-    import sqlite3
-    import struct
-    import zlib
-
-    return isinstance(error, (sqlite3.DatabaseError, struct.error, UnicodeError, zlib.error, EOFError))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -8,14 +8,25 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import argument, command
-from porism.cli.options import HOST, JOURNAL, SERVER, names_option, port, positive, positive_seconds, server_settings
+from porism.cli.command import (
+    HOST,
+    JOURNAL,
+    SERVER,
+    argument,
+    command,
+    flag,
+    names_option,
+    port,
+    positive,
+    positive_seconds,
+    with_default,
+)
 
 if TYPE_CHECKING:
     from porism.lab.judging.journal import Journal
 
 
-TASK = argument("--task", type=int, choices=(1, 2), default=1, help="the task (default: %(default)s)")
+TASK = with_default("--task", 1, "the task", choices=(1, 2))
 ASSESSOR = argument("assessor", help="the user name of the assessor")
 TOPICS = argument("topics", nargs="+", help="the ids of the topics")
 
@@ -73,7 +84,7 @@ def account(args: argparse.Namespace) -> None:
         metavar="SHARE",
         help="judge only this share of the pool, a random sample (for infAP)",
     ),
-    argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)"),
+    with_default("--seed", 0, "seed of the sample"),
 )
 def load(args: argparse.Namespace) -> None:
     """Load the pool, and print how many items are new."""
@@ -160,7 +171,7 @@ def move(args: argparse.Namespace) -> None:
         metavar="N",
         help="number of items per topic, sampled in proportion to the first grades (default: all)",
     ),
-    argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)"),
+    with_default("--seed", 0, "seed of the sample"),
     TASK,
 )
 def dual(args: argparse.Namespace) -> None:
@@ -175,7 +186,7 @@ def dual(args: argparse.Namespace) -> None:
     "porism lab assess training lab.journal ada --round 1",
     JOURNAL,
     ASSESSOR,
-    argument("--round", type=int, default=1, help="the number of the round (default: %(default)s)"),
+    with_default("--round", 1, "the number of the round"),
     TASK,
 )
 def training(args: argparse.Namespace) -> None:
@@ -190,8 +201,8 @@ def training(args: argparse.Namespace) -> None:
     JOURNAL,
     ASSESSOR,
     TOPICS,
-    argument("--size", type=int, default=20, metavar="N", help="number of answers per topic (default: %(default)s)"),
-    argument("--seed", type=int, default=0, help="seed of the sample (default: %(default)s)"),
+    with_default("--size", 20, "number of answers per topic", metavar="N"),
+    with_default("--seed", 0, "seed of the sample"),
 )
 def extra(args: argparse.Namespace) -> None:
     """Assign the questions, and print how many answers of each topic they are about."""
@@ -209,33 +220,27 @@ def extra(args: argparse.Namespace) -> None:
     argument("--submissions", metavar="DIR", help="let teams submit runs, and keep them in this folder"),
     argument("--topics", nargs="*", default=[], metavar="FILE", help="topic files to check submitted runs"),
     HOST,
-    argument("--port", type=port, default=8002, help="port to listen on (default: %(default)s)"),
+    with_default("--port", 8002, "port to listen on", type=port),
     names_option(dest="names"),
-    argument(
-        "--in-order",
-        action="store_true",
-        help="assessors judge items one after the other and skip none; they may go back",
-    ),
-    argument("--https", action="store_true", help="the server is behind an HTTPS proxy: send cookies over HTTPS only"),
+    flag("--in-order", "assessors judge items one after the other and skip none; they may go back"),
+    flag("--https", "the server is behind an HTTPS proxy: send cookies over HTTPS only"),
     SERVER,
 )
 def serve(args: argparse.Namespace) -> None:
     """Serve until Ctrl-C."""
     from porism.web.assess.app import AssessmentSettings, serve
+    from porism.web.http.connections import ConnectionLimits
+    from porism.web.http.workers import ServerSettings
 
+    topics, hosts = tuple(args.topics), (args.host, *args.names)
     settings = AssessmentSettings(
-        args.journal,
-        args.collection,
-        args.submissions,
-        tuple(args.topics),
-        args.topic_threads,
-        args.https,
-        (args.host, *args.names),
-        args.in_order,
+        args.journal, args.collection, args.submissions, topics, args.topic_threads, args.https, hosts, args.in_order
     )
     if args.host not in ("127.0.0.1", "::1", "localhost") and not args.https:
         print("warning: passwords are sent unencrypted; use an HTTPS proxy and give --https", file=sys.stderr)
-    serve(settings, args.host, args.port, server_settings(args, trust_proxy=args.https))
+    limits = ConnectionLimits(idle_seconds=args.idle_seconds, connections=args.connections)
+    server = ServerSettings(1, limits, args.frozen_seconds, args.stop_seconds, args.https, args.log_format)
+    serve(settings, args.host, args.port, server)
 
 
 @command(
@@ -260,10 +265,9 @@ def progress(args: argparse.Namespace) -> None:
 def export(args: argparse.Namespace) -> None:
     """Print the table."""
     from porism.lab.judging import exports
-    from porism.lab.judging.exports import results_csv
 
     makers = {
-        "results": results_csv,
+        "results": exports.results_csv,
         "narratives": exports.narratives_tsv,
         "extra": exports.extra_tsv,
         "preferences": exports.preferences_tsv,
@@ -290,28 +294,24 @@ def backup(args: argparse.Namespace) -> None:
         metavar="URL",
         help="the chat-completions address of the model (API key: PORISM_ENDPOINT_KEY)",
     ),
-    argument("--endpoint-model", default="default", metavar="NAME", help="its name (default: %(default)s)"),
-    argument("--seconds", type=positive_seconds, default=60.0, help="time limit of a reply (default: %(default)s)"),
-    argument("--attempts", type=positive, default=4, metavar="N", help="requests for a grade (default: %(default)s)"),
+    with_default("--endpoint-model", "default", "its name", metavar="NAME"),
+    with_default("--seconds", 60.0, "time limit of a reply", type=positive_seconds),
+    with_default("--attempts", 4, "requests for a grade", type=positive, metavar="N"),
     resume="run the same command again to continue",
 )
 def judge_model(args: argparse.Namespace) -> None:
     """Judge all open items and print what the judgments of this model have cost so far."""
     import os
 
-    from porism.lab.judging.journal import Journal
     from porism.lab.judging.model_judge import ModelJudge, RetryPolicy, total_usage
     from porism.search.generation.endpoint import KEY_VARIABLE, Endpoint
     from porism.store import open_content
 
-    journal = Journal.open(args.journal)
+    journal = _open(args)
     endpoint = Endpoint(args.endpoint, args.endpoint_model, os.environ.get(KEY_VARIABLE, ""), args.seconds)
     judge = ModelJudge(journal, open_content(args.collection), args.model, endpoint, RetryPolicy(args.attempts))
     judged = judge.run(print)
     cost = total_usage(journal, args.model)
-    print(
-        f"{judged} items judged now; all judgments of {args.model}: {cost.requests:,} requests, "
-        f"{cost.prompt_tokens:,} tokens read, "
-        f"{cost.completion_tokens:,} written, {cost.seconds:,.1f} s",
-        file=sys.stderr,
-    )
+    tokens = f"{cost.prompt_tokens:,} tokens read, {cost.completion_tokens:,} written"
+    work = f"all judgments of {args.model}: {cost.requests:,} requests, {tokens}, {cost.seconds:,.1f} s"
+    print(f"{judged} items judged now; {work}", file=sys.stderr)

@@ -7,9 +7,10 @@ import math
 import sys
 from pathlib import Path
 
-from porism.cli.command import argument, command, section
-from porism.cli.encode import ENCODER, encode_index, load_encoder
-from porism.cli.options import COLLECTION, JOBS, QUIET, positive_seconds
+from porism.cli.command import COLLECTION, JOBS, QUIET, argument, command, flag, positive_seconds, section, with_default
+from porism.cli.model import ENCODER, encode_index, load_encoder
+from porism.errors import PorismError
+from porism.progress import Bars, Lines, Silent
 
 
 @command(
@@ -27,18 +28,12 @@ from porism.cli.options import COLLECTION, JOBS, QUIET, positive_seconds
         metavar="COLLECTION",
         help="start from this collection: the new one holds its posts and those of the sources",
     ),
-    argument(
-        "--apart",
-        action="store_true",
-        help="with --add: the sources are of another site, so equal ids are different posts",
-    ),
+    flag("--apart", "with --add: the sources are of another site, so equal ids are different posts"),
     argument("--source-kind", default="", metavar="KIND", help="the kind of the sources, if it is detected wrongly"),
     argument(
         "--years", default="", metavar="FIRST-LAST", help="keep only posts of these years, e.g. 2010-2018 or -2018"
     ),
-    argument(
-        "--compat", action="store_true", help="find formulas and select years exactly as the lab did, with its errors"
-    ),
+    flag("--compat", "find formulas and select years exactly as the lab did, with its errors"),
     argument(
         "--without",
         action="append",
@@ -62,7 +57,6 @@ def build(args: argparse.Namespace) -> None:
     from porism.corpus.build.pipeline import Base, build
     from porism.corpus.build.select import Options, parse_years
     from porism.corpus.sources.detect import describe, open_source
-    from porism.progress import Bars, Lines
     from porism.store import open_content
 
     first, last = parse_years(args.years) if args.years else (None, None)
@@ -94,25 +88,17 @@ def build(args: argparse.Namespace) -> None:
         metavar="INDEX",
         help="the folder to create, or the address of a collection in a cluster",
     ),
-    argument(
+    flag(
         "--no-links",
-        action="store_true",
-        help="leave out the links between questions: the link list, titles of linked questions, and comments with "
-        "links",
+        "leave out the links between questions: the link list, titles of linked questions, and comments with links",
     ),
-    argument(
-        "--no-vectors",
-        action="store_true",
-        help="do not learn vectors: the index is smaller and faster to build, but ranks slightly worse",
-    ),
+    flag("--no-vectors", "do not learn vectors: the index is smaller and faster to build, but ranks slightly worse"),
     ENCODER,
     JOBS,
     QUIET,
 )
 def index(args: argparse.Namespace) -> None:
     """Build the index and print its size."""
-    from porism.errors import PorismError
-    from porism.progress import Bars, Silent
     from porism.search.index import Adaptation
     from porism.search.learning.teaching import record_choice
     from porism.store import is_folder, open_content, open_store
@@ -161,24 +147,17 @@ def index(args: argparse.Namespace) -> None:
         "or - for JSON Lines on standard input",
     ),
     argument("--source-kind", default="", metavar="KIND", help="the kind of the source, if it is detected wrongly"),
-    argument(
-        "--delete-many", action="store_true", help="delete the posts that a dump lacks even if they are more than half"
-    ),
+    flag("--delete-many", "delete the posts that a dump lacks even if they are more than half"),
     section(
         "watch a folder of documents",
-        argument(
+        flag(
             "--watch",
-            action="store_true",
-            help="update the index whenever a file changes, until Ctrl-C; the index is built first if there is none, "
+            "update the index whenever a file changes, until Ctrl-C; the index is built first if there is none, "
             "with its "
             "collection beside it (INDEX.collection)",
         ),
-        argument(
-            "--wait",
-            type=positive_seconds,
-            default=1.0,
-            metavar="SECONDS",
-            help="apply changes when none was made for this time (default: %(default)s)",
+        with_default(
+            "--wait", 1.0, "apply changes when none was made for this time", type=positive_seconds, metavar="SECONDS"
         ),
     ),
     description="Add, replace and delete posts of an index, so that it is as if built from its source as this is now.",

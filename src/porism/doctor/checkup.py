@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Iterator
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
@@ -47,27 +48,21 @@ class IndexCheckup:
     def state(self) -> Iterator[Finding]:
         """Report format, generation, segments, ranking and age. A wrong manifest is an error with its remedy."""
         if self.folder and not self.folder.exists():
-            raise PorismError(
-                "there is no such folder", where=str(self.index), fix="build it: porism index COLLECTION -o INDEX"
-            )
+            fix = "build it: porism index COLLECTION -o INDEX"
+            raise PorismError("there is no such folder", where=str(self.index), fix=fix)
         found = self.store.status()
         fact = f"{found.format}, commit {found.generation}, {found.bytes / 1e6:,.1f} MB"
         yield Finding("index", f"{fact}, file sizes correct")
-        if found.parts >= MANY_SEGMENTS:
-            yield Finding("segments", f"{found.parts}", "note", f"merge them: porism store merge {self.index}")
-        else:
-            yield Finding("segments", f"{found.parts}")
+        segments = Finding("segments", f"{found.parts}")
+        fix = f"merge them: porism store merge {self.index}"
+        yield replace(segments, state="note", fix=fix) if found.parts >= MANY_SEGMENTS else segments
         yield Finding("ranking", str(Adaptation.parse(found.ranking)))
-        yield self._age(found.committed)
+        days = (time.time() - found.committed) / DAY
+        age = Finding("age", f"last commit {days:,.1f} days ago")
+        fix = f"if the posts have changed since: porism update {self.index} SOURCE"
+        yield replace(age, state="note", fix=fix) if days > OLD_DAYS else age
         if self.folder:
             yield disk(self.folder, 2 * found.bytes)
-
-    def _age(self, committed: float) -> Finding:
-        days = (time.time() - committed) / DAY
-        fact = f"last commit {days:,.1f} days ago"
-        if days > OLD_DAYS:
-            return Finding("age", fact, "note", f"if the posts have changed since: porism update {self.index} SOURCE")
-        return Finding("age", fact)
 
     def collection(self) -> Iterator[Finding]:
         """Report whether the collection can be opened, and what is in it."""
@@ -90,9 +85,8 @@ class IndexCheckup:
             with rejected.open("rb") as stream:
                 number = sum(1 for _ in stream)
             fact = f"{number:,} changes could not be applied"
-            yield Finding(
-                "rejected changes", fact, "action", f"read {rejected}, send them corrected, and remove the file"
-            )
+            fix = f"read {rejected}, send them corrected, and remove the file"
+            yield Finding("rejected changes", fact, "action", fix)
 
     def files(self) -> Iterator[Finding]:
         """Report what a killed process left, who writes, and (if requested) whether every file is intact."""
@@ -131,10 +125,15 @@ def plugin_checks(commands: Collection[str]) -> Iterator[tuple[str, Check]]:
     """Yield a check for each plug-in; `commands` are those of Porism."""
     groups = {
         COMMANDS: Names(_loaded, lambda: commands),
-        FEATURES: Names(lambda one: [feature.name for feature in plugin_features(one)], _own_features),
+        FEATURES: Names(
+            lambda one: [feature.name for feature in plugin_features(one)],
+            lambda: [feature.name for feature in own_features()],
+        ),
         SOURCES: Names(lambda one: [plugin_kind(one)[0]], own_kinds),
         STORES: Names(_loaded, tuple),
-        SYSTEMS: Names(lambda one: [run.name for run in plugin_declarations(one)], _own_systems),
+        SYSTEMS: Names(
+            lambda one: [run.name for run in plugin_declarations(one)], lambda: [run.name for run in shipped()]
+        ),
     }
     for one in installed():
         yield "plug-in", partial(_check, one, groups[one.group])
@@ -143,14 +142,6 @@ def plugin_checks(commands: Collection[str]) -> Iterator[tuple[str, Check]]:
 def _loaded(plugin: Plugin) -> Collection[str]:
     plugin.load()
     return [plugin.name]
-
-
-def _own_features() -> Collection[str]:
-    return [feature.name for feature in own_features()]
-
-
-def _own_systems() -> Collection[str]:
-    return [one.name for one in shipped()]
 
 
 def _check(plugin: Plugin, names: Names) -> Iterator[Finding]:
@@ -181,7 +172,6 @@ def checkup(index: str | Path | None = None, verify: bool = False, commands: Col
     if index is None:
         yield from run_checks([("disk", lambda: [disk(Path.cwd())])])
         return
-
     one = IndexCheckup(index, verify)
     state = list(run_checks([("index", one.state)]))
     yield from state

@@ -108,15 +108,14 @@ def packages() -> Iterator[Finding]:
     try:
         required = metadata.requires("porism") or []
     except metadata.PackageNotFoundError:
-        yield Finding(
-            "packages", "Porism is run from its sources, not installed", "note", "pip install . in the sources"
-        )
+        fact = "Porism is run from its sources, not installed"
+        yield Finding("packages", fact, "note", "pip install . in the sources")
         return
     missing: dict[str, list[str]] = {}
     for line in required:
         name, extra = _NAME.match(line), _EXTRA.search(line)
         absent = missing.setdefault(extra[1] if extra else "", [])
-        if name and not _is_installed(name[0]):
+        if name and not list(metadata.distributions(name=name[0])):
             absent.append(name[0])
     if absent := missing.pop("", []):
         yield Finding("packages", f"missing: {', '.join(absent)}", "action", f"pip install {' '.join(absent)}")
@@ -128,14 +127,6 @@ def packages() -> Iterator[Finding]:
         fact = f"without {', '.join(absent)}" if absent else "installed"
         fix = f'if you need it: pip install "porism[{title}]"' if absent else ""
         yield Finding(f"extra {title}", fact, "note" if absent else "ok", fix)
-
-
-def _is_installed(name: str) -> bool:
-    try:
-        metadata.version(name)
-    except metadata.PackageNotFoundError:
-        return False
-    return True
 
 
 def compiled() -> Iterator[Finding]:
@@ -156,10 +147,8 @@ def compiled() -> Iterator[Finding]:
         fix = "run a search once; later ones load the machine code"
         yield Finding("numba cache", "empty: the first search compiles for some seconds", "note", fix)
     else:
-        fix = "set NUMBA_CACHE_DIR to a folder that the server may write"
-        yield Finding(
-            "numba cache", f"{cache} cannot be written: the code is compiled again at every start", "action", fix
-        )
+        fact = f"{cache} cannot be written: the code is compiled again at every start"
+        yield Finding("numba cache", fact, "action", "set NUMBA_CACHE_DIR to a folder that the server may write")
 
 
 def machine() -> Iterator[Finding]:
@@ -176,13 +165,9 @@ def machine() -> Iterator[Finding]:
     except ImportError:  # a system without limits of processes, such as Windows
         return
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-    fix = "raise it before serving: ulimit -n 4096, or LimitNOFILE= in a systemd unit"
-    few = 0 <= files < LEAST_FILES
-    yield (
-        Finding("open files", f"at most {files:,}", "action", fix)
-        if few
-        else Finding("open files", f"at most {files:,}")
-    )
+    fact, fix = f"at most {files:,}", "raise it before serving: ulimit -n 4096, or LimitNOFILE= in a systemd unit"
+    is_low = 0 <= files < LEAST_FILES
+    yield Finding("open files", fact, "action", fix) if is_low else Finding("open files", fact)
 
 
 def memory() -> tuple[int, int]:
@@ -205,8 +190,6 @@ def disk(place: Path, needed: int = 0) -> Finding:
     """Report the free space where `place` is. A merge writes the whole index again, which `needed` bytes take."""
     usage = shutil.disk_usage(place)
     fact = f"{usage.free / 1e9:.1f} GB free of {usage.total / 1e9:.1f} GB"
-    if usage.free < max(LEAST_DISK, needed):
-        return Finding(
-            "disk", fact, "action", f"free space: a merge needs about {max(LEAST_DISK, needed) / 1e9:.1f} GB"
-        )
-    return Finding("disk", fact)
+    least = max(LEAST_DISK, needed)
+    fix = f"free space: a merge needs about {least / 1e9:.1f} GB"
+    return Finding("disk", fact, "action", fix) if usage.free < least else Finding("disk", fact)

@@ -162,6 +162,6 @@ def test_nothing_is_overwritten(collection: Collection, tmp_path: Path) -> None:
 
 
 def test_the_command_offers_every_format() -> None:
-    from porism.cli.collection import FORMATS as OFFERED
+    from porism.cli.store import FORMATS as OFFERED
 
     assert tuple(FORMATS) == OFFERED

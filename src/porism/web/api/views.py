@@ -1,11 +1,17 @@
-"""The views: functions from an engine and checked parameters to records, which the API sends and the pages show."""
+"""The views: functions from an engine and checked parameters to records, which the API sends and the pages show; and
+the endpoints of the API as a table of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from porism import __version__
 from porism.corpus.post import Comment, Link, Post
 from porism.deadline import TimeLimitExceeded
 from porism.errors import PorismError, StoreUnavailable
@@ -20,8 +26,10 @@ from porism.search.formulas.searcher import Mode
 from porism.search.generation.generate import AnswerBasis
 from porism.search.query import SORTS, parse_part
 from porism.text.typed.parts import QueryPart, split_query
-from porism.web.http.errors import BadRequest
-from porism.web.http.parameters import Parameter
+from porism.web.api import changes
+from porism.web.api.changes import READ_ONLY, WriteAccess
+from porism.web.api.results import run_view
+from porism.web.http.requests import BadRequest, Parameter, encode, parse_parameters
 
 T = TypeVar("T")
 MOST_BODY = 2000  # characters of a question being written that are compared
@@ -230,8 +238,6 @@ def thread(engine: Engine, id: int) -> ThreadView:
 
 def health(engine: Engine) -> Health:
     """Report that the server works, and what it searches."""
-    from porism import __version__
-
     count = engine.content.count
     return Health("ok", __version__, engine.name, count("posts"), count("formulas"))
 
@@ -254,3 +260,75 @@ def or_not_found(look_up: Callable[[], T], name: str) -> T:
         raise
     except PorismError as error:
         raise BadRequest(error.message, where=name, fix="use an id that a search returned", status=404) from None
+
+
+@dataclass(frozen=True, slots=True)
+class ApiEndpoint:
+    """One route of the API: the view that answers it, the record it returns, its parameters, its kind of body.
+
+    A view of the engine runs in a slot. One with `scopes` is a call to a server that takes changes, with a token.
+    """
+
+    path: str
+    view: Callable[..., Any]
+    result: type
+    parameters: tuple[Parameter, ...] = ()
+    method: str = "GET"
+    scopes: tuple[str, ...] | None = None
+    body: str = ""
+
+    @property
+    def summary(self) -> str:
+        """What the endpoint does."""
+        return " ".join((self.view.__doc__ or "").split())
+
+
+ID = Parameter("id", "the id of a post or thread, as a search returns it", int, required=True, high=2**53)
+PATH_ID = replace(ID, location="path")
+
+ENDPOINTS = (
+    ApiEndpoint("/v1/search", search, Results, (Q, *PAGE, *FILTERS, SORT, GROUP, EXPAND, *READING)),
+    ApiEndpoint("/v1/asked", asked, Results, ASKED),
+    ApiEndpoint("/v1/formulas", formulas, FormulaResults, (Q, *PAGE, MODE)),
+    ApiEndpoint("/v1/ask", ask, Extract, (Q, GENERATE)),
+    ApiEndpoint("/v1/explain", explain, Explanation, (Q, ID)),
+    ApiEndpoint("/v1/complete", complete, Completions, (Q, COMPLETIONS)),
+    ApiEndpoint("/v1/preview", preview, Preview, (Q,)),
+    ApiEndpoint("/v1/formula", formula, FormulaView, (Q,)),
+    ApiEndpoint("/v1/posts/{id}", post, PostView, (PATH_ID,)),
+    ApiEndpoint("/v1/threads/{id}", thread, ThreadView, (PATH_ID,)),
+    ApiEndpoint("/v1/health", health, Health),
+)
+POST_ID = Parameter("id", "the id of the post", int, required=True, low=1, high=10**15, location="path")
+WAIT = Parameter("wait", "seconds to wait until every search finds the change", int, 0, low=0, high=30)
+LINES, ACCEPTED = "application/x-ndjson", changes.Accepted
+CHANGES = (
+    ApiEndpoint("/v1/posts/{id}", changes.put_post, ACCEPTED, (POST_ID, WAIT), "PUT", ("write",), "application/json"),
+    ApiEndpoint("/v1/posts/{id}", changes.delete_post, ACCEPTED, (POST_ID, WAIT), "DELETE", ("delete",)),
+    ApiEndpoint("/v1/posts", changes.change_posts, ACCEPTED, (WAIT,), "POST", (), LINES),
+    ApiEndpoint("/v1/merge", changes.request_merge, changes.MergeRequested, (), "POST", ("merge",)),
+    ApiEndpoint("/v1/log", changes.log_status, changes.LogStatus, scopes=()),
+)
+
+
+def handler(endpoint: ApiEndpoint) -> Callable[[Request], Any]:
+    """Return the function that serves an endpoint. A token is checked before the body is read."""
+
+    async def serve(request: Request) -> Response:
+        given = dict(request.query_params) | {name: str(value) for name, value in request.path_params.items()}
+        if endpoint.scopes is None:
+            record = await run_view(request, endpoint.view, parse_parameters(endpoint.parameters, given))
+        else:
+            access: WriteAccess | None = request.app.state.writing
+            if access is None:
+                raise READ_ONLY
+            access.authorise(request, endpoint.scopes)
+            record = await endpoint.view(request, access, **parse_parameters(endpoint.parameters, given))
+        waits = endpoint.method != "GET" and not getattr(record, "searchable", False)
+        body = encode({"ok": True, "data": record, "request_id": request.state.request_id})
+        return Response(body, 202 if waits else 200, media_type="application/json")
+
+    return serve
+
+
+ROUTES = [Route(one.path, handler(one), methods=[one.method]) for one in (*ENDPOINTS, *CHANGES)]

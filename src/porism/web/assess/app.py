@@ -21,10 +21,9 @@ from porism.lab.judging.journal import Journal
 from porism.lab.judging.verify import check_journal
 from porism.lab.submissions import Submissions, topic_ids
 from porism.store import open_content
-from porism.web.assess import judge, login, organise, submissions, topics
+from porism.web.assess import judge, organise, requests, submissions, topics
 from porism.web.assess.requests import FORM_LIMIT, HEADERS, UPLOAD_LIMIT, AppContext, Handler, protected, thread_address
-from porism.web.http.logs import log_address
-from porism.web.http.middleware import LOG, LOOPBACK, RequestMiddleware
+from porism.web.http.middleware import LOG, LOOPBACK, RequestMiddleware, log_address
 from porism.web.http.workers import DEFAULTS, ServerSettings, Service, address_of, bind, supervise
 
 ASSESSOR, ORGANISER, TEAM = "assessor", "organiser", "team"
@@ -58,10 +57,10 @@ def _post(path: str, handler: Handler, *roles: str) -> Route:
 
 # The whole server at a glance: address, page, and the roles that may see it.
 ROUTES = [
-    _get("/", login.home),
-    _get("/login", login.login_page),
-    _post("/login", login.login),
-    _post("/logout", login.logout, ASSESSOR, ORGANISER, TEAM),
+    _get("/", requests.home),
+    _get("/login", requests.login_page),
+    _post("/login", requests.login),
+    _post("/logout", requests.logout, ASSESSOR, ORGANISER, TEAM),
     _get("/instructions", topics.instructions, ASSESSOR, ORGANISER),
     _get("/thread/{thread:number}", topics.thread, ASSESSOR, ORGANISER),
     _get("/topic-thread/{assignment:number}", topics.topic_thread, ASSESSOR),
@@ -115,11 +114,8 @@ def create_app(context: AppContext, hosts: Sequence[str] = LOOPBACK) -> Starlett
 
 class AssessmentSettings(NamedTuple):
     """What the server needs to know. With a folder for submissions, teams can submit runs; `topics` are files to check
-    them.
-
-    `topic_threads` is a collection with the threads of the topics. `https`: a proxy on this machine serves HTTPS.
-    `hosts` are names under which the server answers, besides those of this machine.
-    """
+    them. `topic_threads` is a collection with the threads of the topics. `https`: a proxy on this machine serves HTTPS.
+    `hosts` are names under which the server answers, besides those of this machine."""
 
     journal: str
     collection: str
@@ -140,14 +136,8 @@ def open_app(settings: AssessmentSettings) -> Starlette:
         ids = CollectionLookup(settings.collection)
         submitted = Submissions(Path(settings.submissions), topic_ids(settings.topics), ids)
     later = open_content(settings.topic_threads) if settings.topic_threads else None
-    context = AppContext(
-        Journal.open(settings.journal),
-        content,
-        submitted,
-        topic_threads=later,
-        secure=settings.https,
-        in_order=settings.in_order,
-    )
+    journal = Journal.open(settings.journal)
+    context = AppContext(journal, content, submitted, later, settings.https, settings.in_order)
     return create_app(context, [*LOOPBACK, *settings.hosts])
 
 

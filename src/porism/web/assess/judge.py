@@ -76,17 +76,12 @@ def show(context: RequestContext) -> Response:
     journal = context.app.journal
     if needs_narrative(assignment) and not has_narrative(journal.current_values(assignment.id)):
         return RedirectResponse(f"/topic/{assignment.id}", 303)
-    if earlier := _earlier_open_item(context, assignment, item):
-        return RedirectResponse(f"/judge/{assignment.id}/{earlier}", 303)
+    first_open = progress(journal, assignment).next if context.app.in_order else None
+    if first_open is not None and first_open < item.position:  # it must be judged before this one
+        return RedirectResponse(f"/judge/{assignment.id}/{first_open}", 303)
     opening = [JournalEntry(item.key, 1, "open", "")]
     record_entries(journal, context.account, assignment.id, opening, f"open-{secrets.token_urlsafe(12)}")
     return _judging_page(context, assignment, item, [], 200)
-
-
-def _earlier_open_item(context: RequestContext, assignment: Assignment, item: AssignedItem) -> int | None:
-    """Return the position of an item that must be judged before this one, where items are judged in order."""
-    first_open = progress(context.app.journal, assignment).next if context.app.in_order else None
-    return first_open if first_open is not None and first_open < item.position else None
 
 
 def _judging_page(
@@ -96,6 +91,10 @@ def _judging_page(
     values = app.journal.current_values(assignment.id)
     topic = find_topic(app.journal, assignment.task, assignment.topic)
     feedback = assignment.purpose == "training" and item.key in submitted_items(app.journal, assignment.id)
+    found_formula = ""
+    if assignment.task == 2:
+        id = item.cards[0].formula_id or 0
+        found_formula = app.content.math(app.content.collection.formulas_by_id([id])[id].latex)
     return context.page(
         "judge.html",
         status,
@@ -106,7 +105,7 @@ def _judging_page(
         title=app.content.render(topic.title, topic.formula_id),
         question=app.content.render(topic.question, topic.formula_id),
         query_formula=app.content.math(topic.latex) if assignment.task == 2 else "",
-        found_formula=_found_formula(context, item) if assignment.task == 2 else "",
+        found_formula=found_formula,
         cards=_card_views(context, assignment, item, values),
         grades=grades(),
         extra_questions=EXTRA_QUESTIONS,
@@ -117,11 +116,6 @@ def _judging_page(
         messages=messages(app.journal, assignment.id, item.key),
         request_key=context.new_request_key(),
     )
-
-
-def _found_formula(context: RequestContext, item: AssignedItem) -> str:
-    content, id = context.app.content, item.cards[0].formula_id or 0
-    return content.math(content.collection.formulas_by_id([id])[id].latex)
 
 
 def _card_views(context: RequestContext, assignment: Assignment, item: AssignedItem, values: Values) -> list[CardView]:
@@ -196,33 +190,19 @@ def ask_question(context: RequestContext) -> Response:
     """Store a question and return to the item."""
     assignment = context.assignment()
     item = assigned_item(context, assignment)
-    ask(
-        context.app.journal,
-        context.account,
-        assignment.id,
-        item.key,
-        context.text("question"),
-        context.text("request_key"),
-    )
+    question, request_key = context.text("question"), context.text("request_key")
+    ask(context.app.journal, context.account, assignment.id, item.key, question, request_key)
     return RedirectResponse(f"/judge/{assignment.id}/{item.position}#questions", 303)
 
 
 def questions_page(context: RequestContext) -> Response:
     """List all questions; those without an answer come first."""
-    return context.page(
-        "questions.html", conversations=conversations(context.app.journal), request_key=context.new_request_key()
-    )
+    found = conversations(context.app.journal)
+    return context.page("questions.html", conversations=found, request_key=context.new_request_key())
 
 
 def answer_question(context: RequestContext) -> Response:
     """Store an answer and return to the list."""
-    journal = context.app.journal
-    answer(
-        journal,
-        context.account,
-        context.number("assignment"),
-        context.request.path_params["key"],
-        context.text("answer"),
-        context.text("request_key"),
-    )
+    journal, assignment, key = context.app.journal, context.number("assignment"), context.request.path_params["key"]
+    answer(journal, context.account, assignment, key, context.text("answer"), context.text("request_key"))
     return RedirectResponse("/organise/questions", 303)

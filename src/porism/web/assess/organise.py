@@ -17,15 +17,7 @@ from porism.evaluate.reliability import STABLE, Stability, stability
 from porism.evaluate.reports.svg import lines
 from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.run import read_run
-from porism.lab.judging.agreement import (
-    Disagreement,
-    disagreements,
-    mean_agreement,
-    model_agreements,
-    overall_alpha,
-    pair_agreements,
-    training_results,
-)
+from porism.lab.judging import agreement
 from porism.lab.judging.assessments import (
     Assessment,
     TimeSummary,
@@ -68,14 +60,6 @@ class AssessorRow:
 
 
 @dataclass(frozen=True, slots=True)
-class DisagreementRow:
-    """A disagreement with the key of its item."""
-
-    disagreement: Disagreement
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
 class HistoryRow:
     """An entry in the history of an item."""
 
@@ -86,39 +70,27 @@ class HistoryRow:
     value: str
 
 
-def _cap(context: RequestContext) -> float:
-    text = context.request.query_params.get("cap", "")
-    return float(text) if text.isdigit() and int(text) > 0 else IDLE_SECONDS
-
-
 def overview(context: RequestContext) -> Response:
     """Show progress and times by assessor and by assignment."""
     journal = context.app.journal
-    cap = _cap(context)
+    text = context.request.query_params.get("cap", "")
+    cap = float(text) if text.isdigit() and int(text) > 0 else IDLE_SECONDS
     by_assignment: dict[int, list[float | None]] = {}
     by_assessor: dict[str, list[float | None]] = {}
     for given in assessments(journal):
         by_assignment.setdefault(given.assignment, []).append(given.seconds)
         by_assessor.setdefault(given.assessor, []).append(given.seconds)
-    rows = [
-        AssignmentRow(
-            assignment,
-            progress(journal, assignment),
-            summarise_times(by_assignment.get(assignment.id, []), cap),
-            _narrative_state(journal, assignment),
-        )
-        for assignment in assignments(journal)
-    ]
+    rows = []
+    for one in assignments(journal):
+        narrative = ""
+        if one.purpose == "main":
+            narrative = "written" if journal.current_values(one.id).get(topic_field("narrative")) else "missing"
+        times = summarise_times(by_assignment.get(one.id, []), cap)
+        rows.append(AssignmentRow(one, progress(journal, one), times, narrative))
     assessors = [
         AssessorRow(name, len(times), summarise_times(times, cap)) for name, times in sorted(by_assessor.items())
     ]
     return context.page("organise.html", rows=rows, assessors=assessors, cap=int(cap))
-
-
-def _narrative_state(journal: Journal, assignment: Assignment) -> str:
-    if assignment.purpose != "main":
-        return ""
-    return "written" if journal.current_values(assignment.id).get(topic_field("narrative")) else "missing"
 
 
 def agreement_page(context: RequestContext) -> Response:
@@ -126,7 +98,7 @@ def agreement_page(context: RequestContext) -> Response:
     journal = context.app.journal
     everything = assessments(journal, "main", "dual")
     given = of_people(everything)
-    pairs = pair_agreements(given)
+    pairs = agreement.pair_agreements(given)
     names = sorted({name for pair in pairs for name in (pair.first, pair.second)})
     cells = {(pair.first, pair.second): pair for pair in pairs} | {(pair.second, pair.first): pair for pair in pairs}
     return context.page(
@@ -134,11 +106,11 @@ def agreement_page(context: RequestContext) -> Response:
         pairs=pairs,
         names=names,
         cells=cells,
-        means={name: mean_agreement(pairs, name) for name in names},
-        overall=mean_agreement(pairs),
-        alpha=overall_alpha(given),
-        training=training_results(journal),
-        models=model_agreements(everything),
+        means={name: agreement.mean_agreement(pairs, name) for name in names},
+        overall=agreement.mean_agreement(pairs),
+        alpha=agreement.overall_alpha(given),
+        training=agreement.training_results(journal),
+        models=agreement.model_agreements(everything),
         graded=[step for step in grades() if step.graded],
     )
 
@@ -147,16 +119,14 @@ def disagreements_page(context: RequestContext) -> Response:
     """Show items that got different grades, the largest spread first."""
     journal = context.app.journal
     keys = item_keys(journal)
-    rows = [
-        DisagreementRow(found, keys.get(JudgedItem(found.opinions[0].task, found.topic, found.item), ""))
-        for found in disagreements(assessments(journal, "main", "dual"))
-    ]
-    return context.page("disagreements.html", rows=rows, grade_name=_grade_name)
+    found = agreement.disagreements(assessments(journal, "main", "dual"))
+    rows = {one: keys.get(JudgedItem(one.opinions[0].task, one.topic, one.item), "") for one in found}
 
+    def grade_name(opinion: Assessment) -> str:
+        step = grade(opinion.grade)
+        return step.name if step else str(opinion.grade)
 
-def _grade_name(opinion: Assessment) -> str:
-    step = grade(opinion.grade)
-    return step.name if step else str(opinion.grade)
+    return context.page("disagreements.html", rows=rows, grade_name=grade_name)
 
 
 def item(context: RequestContext) -> Response:
@@ -166,11 +136,10 @@ def item(context: RequestContext) -> Response:
     if found is None:
         raise RefusedRequest(404, "There is no such item.")
     topic = find_topic(journal, found.task, found.topic)
-    cards = (
-        [formula_html(content, card) for card in found.cards]
-        if found.task == 2
-        else ["".join(answer_blocks(content, found.cards[0], found.text))]
-    )
+    if found.task == 2:
+        cards = [formula_html(content, card) for card in found.cards]
+    else:
+        cards = ["".join(answer_blocks(content, found.cards[0], found.text))]
     return context.page(
         "item.html",
         topic=topic.id,
@@ -253,30 +222,23 @@ def _number(context: RequestContext, name: str, default: int) -> int:
     return int(text)
 
 
-Assigner = Callable[[RequestContext, Journal, str, int, str], int]
-# What each purpose in the form does.
-ASSIGNERS: dict[str, Assigner] = {
-    "main": lambda context, journal, assessor, task, topic: assign_topic(journal, assessor, task, topic),
-    "dual": lambda context, journal, assessor, task, topic: assign_dual(
-        journal, assessor, task, topic, _number(context, "size", 0) or None, _number(context, "seed", 0)
-    ),
-    "training": lambda context, journal, assessor, task, topic: assign_training(
-        journal, assessor, task, _number(context, "round", 1)
-    ),
-    "extra": lambda context, journal, assessor, task, topic: assign_extra(
-        journal, assessor, topic, _number(context, "size", 20), _number(context, "seed", 0)
-    ),
-}
-
-
 def assign(context: RequestContext) -> Response:
     """Assign items to an assessor."""
-    task, _, topic = context.text("topic").partition(" ")
-    assigner = ASSIGNERS.get(context.text("purpose"))
+    number, _, topic = context.text("topic").partition(" ")
+    journal, assessor, task = context.app.journal, context.text("assessor"), int(number) if number in ("1", "2") else 0
     try:
-        if assigner is None or task not in ("1", "2"):
-            raise PorismError("choose a topic and a purpose", fix="use the form")
-        assigner(context, context.app.journal, context.text("assessor"), int(task), topic)
+        match context.text("purpose") if task else "":
+            case "main":
+                assign_topic(journal, assessor, task, topic)
+            case "dual":
+                size, seed = _number(context, "size", 0) or None, _number(context, "seed", 0)
+                assign_dual(journal, assessor, task, topic, size, seed)
+            case "training":
+                assign_training(journal, assessor, task, _number(context, "round", 1))
+            case "extra":
+                assign_extra(journal, assessor, topic, _number(context, "size", 20), _number(context, "seed", 0))
+            case _:
+                raise PorismError("choose a topic and a purpose", fix="use the form")
     except PorismError as error:
         return _page(context, f"{error.message}: {error.fix}", 422)
     return RedirectResponse("/organise/people", 303)
@@ -290,13 +252,11 @@ SEED = 2022
 def stability_page(context: RequestContext) -> Response:
     """Show the curve over the judgments of Task 1 so far, and the hint."""
     submissions = context.app.submissions
-    paths = [path for path in submissions.runs() if _is_task1(path)] if submissions else []
+    named = [(path, parse_name(path.name)) for path in submissions.runs()] if submissions else []
+    paths = [path for path, name in named if name is not None and name.task == "task1"]
     judgments = tuple(journal_judgments(context.app.journal, 1))
-    found = (
-        _curve(judgments, tuple((path, path.stat().st_mtime_ns) for path in paths))
-        if len(paths) > 1 and judgments
-        else None
-    )
+    versions = tuple((path, path.stat().st_mtime_ns) for path in paths)
+    found = _curve(judgments, versions) if len(paths) > 1 and judgments else None
     return context.page(
         "stability.html",
         runs=len(paths),
@@ -308,11 +268,6 @@ def stability_page(context: RequestContext) -> Response:
     )
 
 
-def _is_task1(path: Path) -> bool:
-    name = parse_name(path.name)
-    return name is not None and name.task == "task1"
-
-
 @lru_cache(4)
 def _curve(judgments: tuple[Judgment, ...], runs: tuple[tuple[Path, int], ...]) -> Stability:
     """Compute the curve once for these judgments and these versions of the runs."""
@@ -321,13 +276,10 @@ def _curve(judgments: tuple[Judgment, ...], runs: tuple[tuple[Path, int], ...]) 
 
 def _chart(found: Stability) -> str:
     """Draw the mean and the lower bound over the number of judgments."""
-    series = {
-        "mean": [(point.judgments, max(0.0, point.tau)) for point in found.points if point.tau is not None],
-        "95 % of the draws are above": [
-            (point.judgments, max(0.0, point.low)) for point in found.points if point.low is not None
-        ],
-    }
-    if not series["mean"]:
+    mean = [(point.judgments, max(0.0, point.tau)) for point in found.points if point.tau is not None]
+    least = [(point.judgments, max(0.0, point.low)) for point in found.points if point.low is not None]
+    if not mean:
         return ""
     ticks = [(point.judgments, f"{point.judgments:,}") for point in found.points[4::5]]
+    series = {"mean": mean, "95 % of the draws are above": least}
     return lines(series, "Kendall's tau over the number of judgments", ticks, 680, 260)

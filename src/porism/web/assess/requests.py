@@ -1,4 +1,5 @@
-"""Requests of the assessment server: what they share, limits, and checks of session, role and CSRF token."""
+"""Requests of the assessment server: what they share, limits, and checks of session, role and CSRF token; login and
+logout, and the start page of each role."""
 
 from __future__ import annotations
 
@@ -16,13 +17,14 @@ from starlette.datastructures import FormData, UploadFile
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from porism.accounts import TooManyGuesses
 from porism.corpus.content import Content
 from porism.errors import PorismError
-from porism.lab.judging.assignments import Assignment
+from porism.lab.judging.assignments import Assignment, assignments, progress
 from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.items import topic_thread_id
 from porism.lab.judging.journal import Journal
-from porism.lab.judging.people import Session, session_of
+from porism.lab.judging.people import Session, log_in, log_out, session_of
 from porism.lab.judging.record import own_assignment
 from porism.lab.submissions import Submissions
 from porism.web.http.middleware import SECURITY_HEADERS, cookie_of
@@ -34,16 +36,6 @@ PURPOSES = {"main": "Judging", "dual": "Second opinion", "training": "Training",
 def thread_address(thread_id: int, post_id: int) -> str:
     """Return the address at which this server shows a post in its thread."""
     return f"/thread/{thread_id}#p{post_id}"
-
-
-def format_seconds(value: float | None) -> str:
-    """Return `44.1 s`, or a dash."""
-    return "–" if value is None else f"{value:.1f} s"
-
-
-def format_kappa(value: float | None) -> str:
-    """Return `0.24`, or a dash where kappa is undefined."""
-    return "–" if value is None else f"{value:.2f}"
 
 
 def assignment_title(assignment: Assignment) -> str:
@@ -60,8 +52,8 @@ def load_templates() -> jinja2.Environment:
     )
     templates.filters |= {
         "safe_html": Markup,
-        "seconds": format_seconds,
-        "kappa": format_kappa,
+        "seconds": lambda value: "–" if value is None else f"{value:.1f} s",
+        "kappa": lambda value: "–" if value is None else f"{value:.2f}",  # it may be undefined
         "assignment_title": assignment_title,
     }
     return templates
@@ -69,11 +61,8 @@ def load_templates() -> jinja2.Environment:
 
 @dataclass(slots=True)
 class AppContext:
-    """The state of the server, made once when it starts.
-
-    Behind HTTPS it is `secure`: cookies are sent over HTTPS only. With `in_order`, assessors judge the items of an
-    assignment one after the other and skip none; they may go back.
-    """
+    """The state of the server, made once when it starts. Behind HTTPS it is `secure`: cookies are sent over HTTPS only.
+    With `in_order`, assessors judge the items of an assignment one after the other and skip none; they may go back."""
 
     journal: Journal
     content: ContentRenderer
@@ -138,10 +127,10 @@ class RequestContext:
         """Return a number from the address."""
         return int(self.request.path_params[name])
 
-    def text(self, name: str, default: str = "") -> str:
+    def text(self, name: str) -> str:
         """Return a text field of the form, with plain line ends."""
-        value = self.form.get(name, default)
-        return default if isinstance(value, UploadFile) else str(value).replace("\r\n", "\n")
+        value = self.form.get(name, "")
+        return "" if isinstance(value, UploadFile) else value.replace("\r\n", "\n")
 
     def new_request_key(self) -> str:
         """Return a key for a form, so that sending it twice stores it once."""
@@ -213,3 +202,59 @@ def _check_csrf_token(context: RequestContext) -> None:
     given = context.text("csrf") or context.request.headers.get("X-CSRF", "")
     if not expected or not hmac.compare_digest(expected.encode(), given.encode()):
         raise RefusedRequest(403, "The form is out of date: load the page again.")
+
+
+START_PAGES = {"organiser": "/organise", "team": "/submissions"}
+
+
+def home(context: RequestContext) -> Response:
+    """Show an assessor's assignments; redirect teams and organisers to their own start page."""
+    if context.session is None:
+        return RedirectResponse("/login", 303)
+    if context.session.role != "assessor":
+        return RedirectResponse(START_PAGES[context.session.role], 303)
+    journal = context.app.journal
+    rows = {one: progress(journal, one) for one in assignments(journal, context.account)}
+    following = next((one for one, found in rows.items() if found.next is not None), None)
+    return context.page("home.html", rows=rows, following=following)
+
+
+def login_page(context: RequestContext) -> Response:
+    """Show the login form. It has a CSRF token of its own, since there is no session yet."""
+    return _login_form(context, "", 200)
+
+
+def _login_form(context: RequestContext, problem: str, status: int) -> Response:
+    token = secrets.token_urlsafe(24)
+    page = context.page("login.html", status, problem=problem, login_token=token)
+    _set_cookie(context, page, LOGIN_COOKIE, token)
+    return page
+
+
+def _set_cookie(context: RequestContext, page: Response, name: str, value: str) -> None:
+    page.set_cookie(name, value, httponly=True, samesite="strict", secure=context.app.secure, path="/")
+
+
+def login(context: RequestContext) -> Response:
+    """Check name and password. The answer does not say which of them is wrong, so guessing reveals no names."""
+    address = context.request.client.host if context.request.client else ""
+    try:
+        token = log_in(context.app.journal, context.text("name").strip(), context.text("password"), address)
+    except TooManyGuesses as error:
+        form = _login_form(context, f"{error.message}: {error.fix}", 429)
+        form.headers["retry-after"] = str(error.seconds)
+        return form
+    if token is None:
+        return _login_form(context, "Name or password is wrong.", 401)
+    page = RedirectResponse("/", 303)
+    _set_cookie(context, page, COOKIE, token)
+    page.delete_cookie(LOGIN_COOKIE, path="/", httponly=True, samesite="strict", secure=context.app.secure)
+    return page
+
+
+def logout(context: RequestContext) -> Response:
+    """End the session."""
+    log_out(context.app.journal, cookie_of(context.request.headers.raw, COOKIE))
+    page = RedirectResponse("/login", 303)
+    page.delete_cookie(COOKIE, path="/", httponly=True, samesite="strict", secure=context.app.secure)
+    return page

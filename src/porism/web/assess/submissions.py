@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
 
 from starlette.datastructures import UploadFile
 from starlette.responses import RedirectResponse, Response
 
 from porism.lab.submissions import Receipt, Submissions
 from porism.web.assess.requests import RefusedRequest, RequestContext
-
-
-@dataclass(frozen=True, slots=True)
-class RunRow:
-    """A current run."""
-
-    team: str
-    file: str
 
 
 def _submissions(context: RequestContext) -> Submissions:
@@ -41,7 +32,7 @@ def overview(context: RequestContext) -> Response:
     submissions, team = _submissions(context), _visible_team(context)
     return context.page(
         "submissions.html",
-        runs=[RunRow(path.parent.name, path.name) for path in submissions.runs(team)],
+        runs=submissions.runs(team),
         receipts=submissions.receipts(team)[::-1],
         missing=[found for found in submissions.missing_primaries() if team in ("", found.team)],
         is_team=bool(team),

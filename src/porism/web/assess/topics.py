@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -70,7 +69,7 @@ def _topic_page(context: RequestContext, assignment: Assignment, problems: list[
         tags=found.tags,
         values={field: values.get(topic_field(field), "") for field in TOPIC_FIELDS},
         problems=problems,
-        request_key=secrets.token_urlsafe(12),
+        request_key=context.new_request_key(),
     )
 
 
@@ -79,11 +78,8 @@ def save_topic(context: RequestContext) -> Response:
     assignment = context.assignment()
     values = context.app.journal.current_values(assignment.id)
     given = {field: context.text(field).strip() for field in TOPIC_FIELDS}
-    entries = [
-        JournalEntry("", 0, field, value)
-        for field, value in given.items()
-        if value and value != values.get(topic_field(field))
-    ]
+    changed = {field: text for field, text in given.items() if text and text != values.get(topic_field(field))}
+    entries = [JournalEntry("", 0, field, text) for field, text in changed.items()]
     record_entries(context.app.journal, context.account, assignment.id, entries, context.text("request_key"))
     if not all(given.values()):
         return _topic_page(context, assignment, ["Please write the narrative and answer both questions."], 422)
@@ -94,10 +90,8 @@ def _item_row(assignment: Assignment, item: AssignedItem, values: Values) -> Ite
     if assignment.purpose == "extra":
         words = [YES_NO[values.get(FieldKey(item.key, 1, question), "")] for question in EXTRA_QUESTIONS]
     else:
-        numbers = range(1, len(item.cards) + 1)
-        codes = [values.get(FieldKey(item.key, number, "grade"), "") for number in numbers]
-        steps = [grade(int(code)) if code else None for code in codes]
-        words = [step.name if step else "–" for step in steps]
+        codes = [values.get(FieldKey(item.key, number, "grade"), "") for number in range(1, len(item.cards) + 1)]
+        words = [step.name if code and (step := grade(int(code))) else "–" for code in codes]
     return ItemRow(item.position, ", ".join(words), is_done(item.key, len(item.cards), assignment.purpose, values))
 
 
@@ -134,7 +128,7 @@ def preference(context: RequestContext) -> Response:
         PreferenceRow(item, excerpt(context.app.content, item), grade(int(values[FieldKey(item.key, 1, "grade")])))
         for item in by_preference(assigned_items(journal, assignment.id), values)
     ]
-    return context.page("preference.html", assignment=assignment, rows=rows, request_key=secrets.token_urlsafe(12))
+    return context.page("preference.html", assignment=assignment, rows=rows, request_key=context.new_request_key())
 
 
 def excerpt(content: ContentRenderer, item: AssignedItem) -> str:

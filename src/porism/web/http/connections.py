@@ -38,10 +38,7 @@ REFUSAL = "The server has too many connections. Try again in a few seconds.\n"
 
 class ConnectionLimits(NamedTuple):
     """Seconds for the headers and the body of a request, for sending a response, and between two requests; the number
-    of connections.
-
-    A large body or response may take longer, by a second for each `rate` bytes.
-    """
+    of connections. A large body or response may take longer, by a second for each `rate` bytes."""
 
     header_seconds: float = 10.0
     body_seconds: float = 20.0
@@ -70,10 +67,7 @@ def allow_files() -> None:
 
 class HeaderBuffer(ReceiveBuffer):
     """What a connection has received. Headers, and the trailers of a body, that are too many or too large are refused
-    before they are parsed.
-
-    h11 limits only what is incomplete, and takes about 5 µs for each header.
-    """
+    before they are parsed. h11 limits only what is incomplete, and takes about 5 µs for each header."""
 
     def maybe_extract_lines(self) -> list[bytearray] | None:
         """Return the request line and the headers, once all of them have arrived."""
@@ -108,8 +102,9 @@ class LimitedProtocol(H11Protocol):
         """Accept the connection, if there is space for it."""
         super().connection_made(transport)
         self._enter("headers")
-        if _open_connections(self.connections) > self.limits.connections and not self._close_oldest():
-            self._refuse()
+        open_ones = sum(one.phase != "closing" for one in _limited(self.connections))
+        if open_ones > self.limits.connections and not self._close_oldest():
+            self._answer(503, REFUSAL, {"retry-after": "2"})
 
     def _close_oldest(self) -> bool:
         """Close the connection that has waited longest for a request, idle ones first; return whether there was one."""
@@ -120,9 +115,6 @@ class LimitedProtocol(H11Protocol):
         oldest._enter("closing")
         oldest.transport.abort()
         return True
-
-    def _refuse(self) -> None:
-        self._answer(503, REFUSAL, {"retry-after": "2"})
 
     def send_400_response(self, msg: str) -> None:
         """Answer a request that is not HTTP. No application sees it, so the security headers are added here."""
@@ -174,8 +166,11 @@ class LimitedProtocol(H11Protocol):
     def check_time(self, now: float) -> None:
         """Close the connection if its phase lasts too long, or if its client does not read what was sent."""
         waited, limits = now - self.since, self.limits
-        if self.transport.get_write_buffer_size():
-            self._check_sending(now)
+        if unsent := self.transport.get_write_buffer_size():
+            self.sending_since = self.sending_since or now
+            self.sending_bytes = max(self.sending_bytes, unsent)
+            if now - self.sending_since > limits.send_seconds + self.sending_bytes / limits.rate:
+                self.transport.abort()
             return
         self.sending_since, self.sending_bytes = 0.0, 0
         if self.phase == "body" and waited > limits.body_seconds + self.received / limits.rate:
@@ -187,19 +182,9 @@ class LimitedProtocol(H11Protocol):
         elif self.phase == "closing" and waited > CLOSE_SECONDS:
             self.transport.abort()
 
-    def _check_sending(self, now: float) -> None:
-        self.sending_since = self.sending_since or now
-        self.sending_bytes = max(self.sending_bytes, self.transport.get_write_buffer_size())
-        if now - self.sending_since > self.limits.send_seconds + self.sending_bytes / self.limits.rate:
-            self.transport.abort()
-
 
 def _limited(connections: Iterable[Any]) -> list[LimitedProtocol]:
     return [one for one in connections if isinstance(one, LimitedProtocol)]
-
-
-def _open_connections(connections: Iterable[Any]) -> int:
-    return sum(one.phase != "closing" for one in _limited(connections))
 
 
 def check_connections(connections: Iterable[Any]) -> None:
@@ -207,8 +192,3 @@ def check_connections(connections: Iterable[Any]) -> None:
     now = time.monotonic()
     for one in _limited(connections):
         one.check_time(now)
-
-
-def protocol_with(limits: ConnectionLimits) -> type[LimitedProtocol]:
-    """Return the protocol with these limits."""
-    return type("LimitedProtocol", (LimitedProtocol,), {"limits": limits})

@@ -1,13 +1,18 @@
-"""Middleware around every request: a request id, size limits, security headers, and a line in the log."""
+"""Middleware around every request: a request id, size limits, security headers, and a line in the log, as text or as
+JSON. No request can forge a line: whatever comes from outside is escaped."""
 
 from __future__ import annotations
 
+import json
 import logging
 import re
 import sys
 import time
 import uuid
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextvars import ContextVar
+from datetime import UTC, datetime
+from typing import Literal
 
 from starlette.convertors import Convertor, register_url_convertor
 from starlette.datastructures import Headers, MutableHeaders
@@ -15,10 +20,88 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from porism.web.http.errors import error_body
-from porism.web.http.logs import REQUEST_ID, log_request
+from porism.web.http.requests import error_body
 
+LogFormat = Literal["text", "json"]
+MOST_PATH = 200  # characters of a path in a log line
+# The id of the request that is being answered; JSON lines contain it.
+REQUEST_ID: ContextVar[str] = ContextVar("request_id", default="")
 LOG = logging.getLogger("porism.web")
+
+
+def printable(text: str) -> str:
+    """Return text on one line, with control characters escaped, so that no request can forge a line of the log."""
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in text)
+
+
+class TextFormatter(logging.Formatter):
+    """One line for each record. The lines of a traceback follow it, indented."""
+
+    def __init__(self) -> None:
+        super().__init__("%(asctime)s %(message)s")
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the lines of a record."""
+        line = f"{self.formatTime(record)} {printable(record.getMessage())}"
+        return "\n".join((line, *(f"    {printable(one)}" for one in traceback_of(record).splitlines())))
+
+
+class JsonFormatter(logging.Formatter):
+    """One JSON object on a line for each record: time, level, process, message, request id, fields of the record."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line of a record."""
+        line: dict[str, object] = {
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "process": record.process,
+            "message": record.getMessage(),
+        }
+        if request_id := REQUEST_ID.get():
+            line["request_id"] = request_id
+        line |= getattr(record, "fields", {})
+        if text := traceback_of(record):
+            line["traceback"] = text
+        return json.dumps(line, default=str)  # only ASCII: separators of lines are escaped, too
+
+
+FORMATTERS = {"text": TextFormatter, "json": JsonFormatter}
+
+
+def traceback_of(record: logging.LogRecord) -> str:
+    """Return the traceback of a record, or nothing."""
+    return logging.Formatter().formatException(record.exc_info) if record.exc_info and record.exc_info[0] else ""
+
+
+def configure_logging(log_format: LogFormat) -> None:
+    """Write all log lines of this process, and of those forked from it, to standard error."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(FORMATTERS[log_format]())
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
+
+
+def log_request(request_id: str, method: str, path: str, status: int, seconds: float) -> None:
+    """Log a request that was answered."""
+    shown, milliseconds = printable(path[:MOST_PATH]), round(seconds * 1000, 1)
+    fields = {
+        "event": "request",
+        "request_id": request_id,
+        "method": method,
+        "path": shown,
+        "status": status,
+        "milliseconds": milliseconds,
+    }
+    LOG.info("%s %s %s %s %.1f ms", request_id, method, shown, status, milliseconds, extra={"fields": fields})
+
+
+def log_address(line: str, address: str, log_format: LogFormat, event: str = "serving") -> None:
+    """Say where a server answers: as a line for people, or as a record."""
+    if log_format == "json":
+        LOG.info("%s", line, extra={"fields": {"event": event, "address": address}})
+    else:
+        print(line, file=sys.stderr, flush=True)
+
+
 LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 MAX_BODY = 256 * 1024
 # What is too large, and what to do, by the status of the response.
@@ -40,13 +123,10 @@ SECURITY_HEADERS = {
     "referrer-policy": "no-referrer",
     "x-frame-options": "DENY",
 }
-
-
 # The same for a site whose operator allows pictures of other machines.
 REMOTE_IMAGES = {
     "content-security-policy": CONTENT_POLICY.replace("img-src 'self' data:", "img-src 'self' data: https:")
 }
-
 
 MOST_HEADERS = 100
 MOST_HEADER_BYTES = 64 * 1024  # of the names and values of all headers together
@@ -55,6 +135,7 @@ LONGEST_HEADER = 16 * 1024
 LONGEST = {b"content-type": 1024, b"range": 1024}
 LONGEST_COOKIE = 4096
 _LENGTH = re.compile("[0-9]{1,18}")
+_HARMLESS_ID = re.compile(r"[A-Za-z0-9_-]{1,64}")  # of a request; a caller's other ones are replaced
 HeaderPairs = Iterable[tuple[bytes, bytes]]
 
 
@@ -130,7 +211,8 @@ class RequestMiddleware:
             await self.app(scope, receive, send)
             return
         fit = headers_fit(scope["headers"])
-        request_id = request_id_of(Headers(scope=scope).get("x-request-id", "") if fit else "")
+        given = Headers(scope=scope).get("x-request-id", "") if fit else ""
+        request_id = given if _HARMLESS_ID.fullmatch(given) else uuid.uuid4().hex[:16]
         scope.setdefault("state", {})["request_id"] = request_id
         REQUEST_ID.set(request_id)
         started, status = time.perf_counter(), 0
@@ -139,7 +221,12 @@ class RequestMiddleware:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                self._add_headers(MutableHeaders(scope=message), scope["path"], request_id)
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                for name, value in self.headers.items():
+                    headers.setdefault(name, value)
+                if not scope["path"].startswith(self.cacheable):
+                    headers["cache-control"] = "no-store"
             await send(message)
 
         try:
@@ -160,13 +247,6 @@ class RequestMiddleware:
         finally:
             seconds = time.perf_counter() - started
             log_request(request_id, scope["method"], scope["path"], status or 500, seconds)
-
-    def _add_headers(self, headers: MutableHeaders, path: str, request_id: str) -> None:
-        headers["x-request-id"] = request_id
-        for name, value in self.headers.items():
-            headers.setdefault(name, value)
-        if not path.startswith(self.cacheable):
-            headers["cache-control"] = "no-store"
 
     async def _call_within_limits(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Refuse a request that is too large, by its announced length or as soon as its body exceeds the limit."""
@@ -193,12 +273,7 @@ class RequestMiddleware:
         await self.app(scope, receive_within_limit, send)
 
 
-def request_id_of(given: str) -> str:
-    """Return the caller's own request id if it is harmless, else a new one."""
-    return given if re.fullmatch(r"[A-Za-z0-9_-]{1,64}", given) else uuid.uuid4().hex[:16]
-
-
-def too_large_response(path: str, request_id: str, status: int = 413) -> Response:
+def too_large_response(path: str, request_id: str, status: int) -> Response:
     """Return the response to a request that is too large: JSON for the API, text for a page."""
     what, fix = TOO_LARGE[status]
     message = f"the {what} too large"

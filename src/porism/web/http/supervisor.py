@@ -131,11 +131,12 @@ class Beats:
 
     def start(self) -> None:
         """Give signs of life from a thread until the worker serves, and does so itself."""
-        threading.Thread(target=self._beat_until_ready, daemon=True).start()
 
-    def _beat_until_ready(self) -> None:
-        while not self._is_ready.wait(BEAT_SECONDS):
-            self.beat()
+        def beat_until_ready() -> None:
+            while not self._is_ready.wait(BEAT_SECONDS):
+                self.beat()
+
+        threading.Thread(target=beat_until_ready, daemon=True).start()
 
     def ready(self, title: str) -> None:
         """Report that the worker serves."""
@@ -211,11 +212,8 @@ class _Place:
 
 @dataclass(slots=True)
 class Supervisor:
-    """Runs `work` in several processes until SIGTERM or SIGINT. `on_ready` is called once, when the
-    first one serves.
-
-    `beside` are jobs that run in one process each.
-    """
+    """Runs `work` in several processes until SIGTERM or SIGINT. `on_ready` is called once, when the first one serves.
+    `beside` are jobs that run in one process each."""
 
     number: int
     work: Work
@@ -235,7 +233,9 @@ class Supervisor:
         with self._signal_pipe() as signals:
             try:
                 while not self._signals:
-                    self._start_missing()
+                    for number, place in enumerate(self._places):
+                        if place.worker is None and time.monotonic() >= place.start_at:
+                            place.worker = self._start(number, place.job or Job("worker", self.work))
                     self._look(signals)
             finally:
                 self._stop(signals)
@@ -260,11 +260,6 @@ class Supervisor:
 
     def _receive(self, number: int, frame: FrameType | None) -> None:
         self._signals.append(number)
-
-    def _start_missing(self) -> None:
-        for number, place in enumerate(self._places):
-            if place.worker is None and time.monotonic() >= place.start_at:
-                place.worker = self._start(number, place.job or Job("worker", self.work))
 
     def _start(self, number: int, job: Job) -> Worker:
         reading, writing = os.pipe()
@@ -293,20 +288,16 @@ class Supervisor:
             if place.worker is not None:
                 place.worker.pulse.silent += waited
                 place.worker.read()
-                if place.job is None:
-                    self._announce(place.worker)
+                if place.job is None and place.worker.title is not None and not self._announced:
+                    self._announced = True
+                    self.on_ready(place.worker.title)
                 if place.worker.process.sentinel in ready or self._kill_if_frozen(place, place.worker):
                     self._replace(place, place.worker)
 
-    def _announce(self, worker: Worker) -> None:
-        if worker.title is not None and not self._announced:
-            self._announced = True
-            self.on_ready(worker.title)
-
     def _kill_if_frozen(self, place: _Place, worker: Worker) -> bool:
-        limits = (
-            SilenceLimits(self.frozen_seconds) if place.job is None else SilenceLimits(*[place.job.frozen_seconds] * 2)
-        )
+        limits = SilenceLimits(self.frozen_seconds)
+        if place.job is not None:
+            limits = SilenceLimits(place.job.frozen_seconds, place.job.frozen_seconds)
         why = worker.pulse.look(limits, starting=worker.title is None)
         if why:
             LOG.warning("%s %s %s and is killed", place.name, worker.process.pid, why)

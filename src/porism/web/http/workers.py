@@ -15,9 +15,8 @@ from starlette.applications import Starlette
 
 from porism.doctor.environment import interpreter
 from porism.errors import PorismError
-from porism.web.http.connections import ConnectionLimits, allow_files, check_connections, protocol_with
-from porism.web.http.logs import LOG, LogFormat, configure_logging
-from porism.web.http.middleware import MAX_TARGET, MOST_HEADER_BYTES
+from porism.web.http.connections import ConnectionLimits, LimitedProtocol, allow_files, check_connections
+from porism.web.http.middleware import LOG, MAX_TARGET, MOST_HEADER_BYTES, LogFormat, configure_logging
 from porism.web.http.supervisor import FROZEN_SECONDS, STOP_SECONDS, Beats, Job, Supervisor
 
 YIELD_SECONDS = 0.005  # for which a connection is left to a process that has fewer
@@ -25,26 +24,16 @@ RETRY_SECONDS = 0.5  # after an error of the system, as too many open files
 WIDTH = 4  # bytes of a number
 
 
-class ConnectionCounts:
-    """How many connections each process has, in memory that all share. Create it before the processes start."""
-
-    def __init__(self, processes: int) -> None:
-        self._numbers = memoryview(mmap.mmap(-1, WIDTH * max(processes, 1))).cast("I")
-
-    def set(self, worker: int, connections: int) -> None:
-        """Tell the others how many connections a process has."""
-        self._numbers[worker] = connections
-
-    def has_fewest(self, worker: int) -> bool:
-        """Return whether no other process has fewer connections."""
-        return self._numbers[worker] <= min(self._numbers)
+def connection_counts(processes: int) -> memoryview[int]:
+    """Return how many connections each process has, in memory that all share. Call it before the processes start."""
+    return memoryview(mmap.mmap(-1, WIDTH * max(processes, 1))).cast("I")
 
 
 class Acceptor:
     """Accepts the connections of one process, one at a time; leaves each for a moment to processes with fewer."""
 
     def __init__(
-        self, listener: socket.socket, make_protocol: Callable[[], Any], counts: ConnectionCounts, worker: int
+        self, listener: socket.socket, make_protocol: Callable[[], Any], counts: memoryview[int], worker: int
     ) -> None:
         self._listener, self._make_protocol = listener, make_protocol
         self._counts, self._worker = counts, worker
@@ -66,7 +55,7 @@ class Acceptor:
     def update(self, connections: int) -> None:
         """Tell the others how many connections are open now."""
         self._connections = connections
-        self._counts.set(self._worker, connections)
+        self._counts[self._worker] = connections
 
     def _wait(self) -> None:
         if not self._is_closed:
@@ -74,7 +63,8 @@ class Acceptor:
 
     def _offered(self) -> None:
         self._loop.remove_reader(self._listener)
-        self._loop.call_later(0.0 if self._counts.has_fewest(self._worker) else YIELD_SECONDS, self._accept)
+        has_fewest = self._counts[self._worker] <= min(self._counts)
+        self._loop.call_later(0.0 if has_fewest else YIELD_SECONDS, self._accept)
 
     def _accept(self) -> None:
         if self._is_closed:
@@ -103,10 +93,8 @@ TICKS = 5  # between two looks at the connections; uvicorn ticks ten times a sec
 
 class Service(NamedTuple):
     """An opened application. While it is not `well`, it gives no sign of life, so that its process is replaced.
-
     `on_start` is called in its process with the number of the worker, `on_beat` about twice a second, `on_stop` after
-    the last request.
-    """
+    the last request."""
 
     app: Starlette
     title: str = ""
@@ -142,11 +130,9 @@ def bind(host: str, port: int) -> socket.socket:
         listener.listen(BACKLOG)
     except (OSError, OverflowError) as error:
         listener.close()
-        raise PorismError(
-            f"cannot listen: {getattr(error, 'strerror', None) or error}",
-            where=f"{host}:{port}",
-            fix="choose another port with --port, or 0 for a free one",
-        ) from None
+        fact = f"cannot listen: {getattr(error, 'strerror', None) or error}"
+        fix = "choose another port with --port, or 0 for a free one"
+        raise PorismError(fact, where=f"{host}:{port}", fix=fix) from None
     return listener
 
 
@@ -157,14 +143,11 @@ def address_of(listener: socket.socket, host: str) -> str:
 
 
 class WorkerServer(uvicorn.Server):
-    """The server of a worker process.
-
-    It takes as many connections as the other processes. It tells the supervisor that it is alive, and closes
-    connections that take too long.
-    """
+    """The server of a worker process. It takes as many connections as the other processes. It tells the supervisor that
+    it is alive, and closes connections that take too long."""
 
     def __init__(
-        self, config: uvicorn.Config, service: Service, beats: Beats, listeners: Listeners, counts: ConnectionCounts
+        self, config: uvicorn.Config, service: Service, beats: Beats, listeners: Listeners, counts: memoryview[int]
     ) -> None:
         super().__init__(config)
         self._service, self._beats, self._listeners, self._counts = service, beats, listeners, counts
@@ -209,7 +192,7 @@ def run_worker(
     open_service: Callable[[], Service],
     listeners: Listeners,
     settings: ServerSettings,
-    counts: ConnectionCounts,
+    counts: memoryview[int],
 ) -> None:
     """Open the service and serve it in a worker process, logging one line per request to stderr."""
     sys.setswitchinterval(SWITCH_SECONDS)
@@ -221,7 +204,7 @@ def run_worker(
         log_config=None,  # its lines go where ours go
         log_level="warning",
         access_log=False,
-        http=protocol_with(limits),
+        http=type("LimitedProtocol", (LimitedProtocol,), {"limits": limits}),
         ws="none",
         # The request line of the longest allowed query must fit, so that a longer one gets our error and not a bare
         # 400.
@@ -250,11 +233,9 @@ def supervise(
     on_replace: Callable[[], None] = lambda: None,
     beside: tuple[Job, ...] = (),
 ) -> None:
-    """Serve what `open_service` opens in each process, on sockets, until SIGTERM or Ctrl-C.
-
-    `announce` receives the title when the first process serves; `on_replace` is called whenever a serving process is
-    replaced. `beside` are jobs that run in a process each.
-    """
+    """Serve what `open_service` opens in each process, on sockets, until SIGTERM or Ctrl-C. `announce` receives the
+    title when the first process serves; `on_replace` is called whenever a serving process is replaced. `beside` are
+    jobs that run in a process each."""
     configure_logging(settings.log_format)
     warn_of_vulnerabilities()
     allow_files()
@@ -263,7 +244,7 @@ def supervise(
         for listener in listeners:
             listener.close()
 
-    counts = ConnectionCounts(settings.processes)
+    counts = connection_counts(settings.processes)
     supervisor = Supervisor(
         settings.processes,
         lambda beats: run_worker(beats, open_service, listeners, settings, counts),

@@ -24,11 +24,8 @@ VERSIONS = (("2018-05-02", "4.0"), ("2011-04-08", "3.0"), ("0001", "2.5"))
 @dataclass(frozen=True, slots=True)
 class Attribution:
     """The site that the posts of a collection come from; empty if it is not known. `shift` was added to the ids of the
-    site.
-
-    `pattern` is the address of an original with placeholders, `own_licence` the licence of all posts, where the owner
-    has named them.
-    """
+    site. `pattern` is the address of an original with placeholders, `own_licence` the licence of all posts, where the
+    owner has named them."""
 
     site: str = ""
     shift: int = 0

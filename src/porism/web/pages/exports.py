@@ -21,8 +21,7 @@ from porism.search.display.results import HighlightedSegment, Results, SearchHit
 from porism.search.engine import Engine
 from porism.web.api import views
 from porism.web.api.results import run_view
-from porism.web.http.parameters import Parameter, parse_parameters
-from porism.web.http.schema import encode
+from porism.web.http.requests import Parameter, encode, parse_parameters
 from porism.web.pages.attribution import Attribution, bibtex_entries
 from porism.web.pages.page import FILTERS, SearchState
 from porism.web.pages.search import search_values
@@ -43,13 +42,10 @@ def plain_line(segments: Iterable[HighlightedSegment]) -> str:
 
 async def find(request: Request, values: dict[str, Any], k: int, sort: str) -> Results:
     """Search as the page does, but longer and without groups."""
-    filters = {name: values[name] for name in (*(parameter.name for parameter in FILTERS), "expand")}
-    kind = values["tab"] if values["tab"] in ("answers", "questions") else "answers"
-    found: Results = await run_view(
-        request,
-        views.search,
-        {"q": values["q"], "k": k, "offset": 0, "kind": kind, "sort": sort, "group": False, **filters},
-    )
+    asked = {name: values[name] for name in ("q", "expand", *(parameter.name for parameter in FILTERS))}
+    asked |= {"k": k, "offset": 0, "sort": sort, "group": False}
+    asked["kind"] = values["tab"] if values["tab"] in ("answers", "questions") else "answers"
+    found: Results = await run_view(request, views.search, asked)
     return found
 
 

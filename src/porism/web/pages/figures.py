@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -14,9 +14,9 @@ from starlette.responses import Response
 from starlette.routing import Route
 
 from porism.corpus.content import Content
-from porism.corpus.stats import Count, distributions
+from porism.corpus.stats import Count, Distribution, distributions
 from porism.errors import PorismError
-from porism.evaluate.experiment import Experiment, read_experiment
+from porism.evaluate.experiment import read_experiment
 from porism.evaluate.reports.html_report import LeaderboardRow, draw_figures, hardest_first
 from porism.evaluate.reports.html_report import leaderboard as leaderboard_rows
 from porism.evaluate.reports.tables import published_tables
@@ -27,21 +27,11 @@ from porism.web.pages.page import render
 
 
 @dataclass(frozen=True, slots=True)
-class DistributionTable:
-    """A distribution: values with their counts, the greatest count, and whether the values are formulas."""
-
-    title: str
-    rows: tuple[Count, ...]
-    greatest: int
-    has_formulas: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Statistics:
     """Counts and distributions of a collection."""
 
     counts: tuple[Count, ...]
-    distributions: tuple[DistributionTable, ...]
+    distributions: tuple[Distribution, ...]
 
 
 # What is counted, and its label on the page.
@@ -67,27 +57,12 @@ def statistics(engine: Engine) -> Statistics:
 def _statistics_of(content: Content) -> Statistics:
     # Some sources have no users and no links; a zero would say nothing.
     counts = tuple(Count(label, number) for name, label in LABELS.items() if (number := content.count(name)))
-    tables = tuple(
-        DistributionTable(
-            found.title, found.rows, max((row.number for row in found.rows), default=1), "latex" in found.columns
-        )
-        for found in distributions(content)
-    )
-    return Statistics(counts, tables)
+    return Statistics(counts, tuple(distributions(content)))
 
 
-QRELS = "qrels.txt"
-SEED = 2022
+QRELS, SEED = "qrels.txt", 2022
 # With fewer topics, an experiment is not the lab's: the topics of the sample have the same names.
 LAB_TOPICS = 40
-
-
-@dataclass(frozen=True, slots=True)
-class BoardRow:
-    """A run on the leaderboard: its scores, and the system from the record that `porism run` writes beside a run."""
-
-    scores: LeaderboardRow
-    system: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,43 +75,37 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """What the page shows: a row per run, pictures by topic, published tables."""
+    """What the page shows: a row per run, the systems of runs, pictures by topic, published tables."""
 
     measures: tuple[str, ...]
-    rows: tuple[BoardRow, ...]
+    rows: tuple[LeaderboardRow, ...]
+    systems: Mapping[str, str]
     note: str
     topics: int
     pictures: tuple[Picture, ...]
     tables: tuple[Markup, ...]
-
-    @property
-    def has_systems(self) -> bool:
-        """Whether any run names its system."""
-        return any(row.system for row in self.rows)
 
 
 def run_files(folder: Path) -> list[Path]:
     """Return the run files of an experiment: a folder with qrels.txt and runs/*.tsv."""
     runs = sorted(path for path in (folder / "runs").glob("*.*") if path.suffix in (".tsv", ".trec"))
     if not runs:
-        raise PorismError(
-            "the experiment has no runs", where=str(folder / "runs"), fix=f"put {QRELS} and runs/*.tsv into {folder}"
-        )
+        fix = f"put {QRELS} and runs/*.tsv into {folder}"
+        raise PorismError("the experiment has no runs", where=str(folder / "runs"), fix=fix)
     return runs
 
 
 def system_names(runs: Sequence[Path]) -> dict[str, str]:
-    """Return the system of each run, by the name of the run, from the JSON record beside it (`RUN.json`)."""
+    """Return the system of each run by its name, from the record that `porism run` writes beside it (`RUN.json`)."""
     names = {}
     for path in runs:
         record = path.with_suffix(".json")
-        if record.is_file():
-            try:
+        try:
+            if record.is_file():
                 names[path.stem] = str(json.loads(record.read_text(encoding="utf-8"))["system"])
-            except (ValueError, KeyError, TypeError):
-                raise PorismError(
-                    "not the record of a run", where=str(record), fix="remove it, or make the run again"
-                ) from None
+        except (ValueError, KeyError, TypeError):
+            fix = "remove it, or make the run again"
+            raise PorismError("not the record of a run", where=str(record), fix=fix) from None
     return names
 
 
@@ -145,24 +114,21 @@ def board(_: Engine, folder: Path) -> Board:
     runs = run_files(folder)
     experiment = read_experiment(folder / QRELS, runs)
     systems = system_names(runs)
+    rows = tuple(leaderboard_rows(experiment, SEED))
     figures = draw_figures(experiment)
     caption = f"{experiment.measures[0]} of each topic, the hardest topic first; a stronger colour means a higher value"
     pictures = [Picture(caption, Markup(figures.heat.svg))]
     pictures += [Picture(figure.caption, Markup(figure.svg)) for figure in figures.bars]
-    tables = published_tables(experiment, anyway=True) if is_of_the_lab(experiment) else []
+    tables = published_tables(experiment, anyway=True) if len(experiment.qrels) >= LAB_TOPICS else []
     return Board(
         tuple(map(str, experiment.measures)),
-        tuple(BoardRow(row, systems.get(row.run, "")) for row in leaderboard_rows(experiment, SEED)),
+        rows,
+        {row.run: name for row in rows if (name := systems.get(row.run))},
         experiment.note,
         len(hardest_first(experiment)),
         tuple(pictures),
         tuple(Markup(as_html(table)) for table in tables),
     )
-
-
-def is_of_the_lab(experiment: Experiment) -> bool:
-    """Return whether the topics are the lab's own, judging by their number."""
-    return len(experiment.qrels) >= LAB_TOPICS
 
 
 async def show_statistics(request: Request) -> Response:

@@ -25,14 +25,12 @@ from porism.search.generation.endpoint import Endpoint
 from porism.search.generation.generate import AnswerBasis, Writing, generate_answer, stream_answer, without_answer
 from porism.web.api import views
 from porism.web.api.results import run_view
-from porism.web.http.parameters import Parameter, parse_parameters
+from porism.web.http.requests import Parameter, parse_parameters
 from porism.web.pages.page import FILTERS, POST_TABS, SEARCH, TABS, SearchState, encoded, render
 from porism.web.site.settings import Pages
 
 PER_PAGE = 10
 POST_ID = Parameter("id", "the id of a post", int, required=True, high=2**53)
-
-
 # How a formula matches the query, in words, by canonical level.
 LEVELS = {
     "written": "as written",
@@ -56,9 +54,9 @@ EXAMPLES = (
     "$\\sum_{k=1}^n ?x$",
     "Pythagorean theorem",
 )
-
-
 GENERATED_AT_ONCE = 8  # answers that one process has a language model write at the same time
+
+BUSY = PorismError("it is writing other answers")
 
 
 class Generations:
@@ -70,7 +68,7 @@ class Generations:
     def whole(self, endpoint: Endpoint, basis: AnswerBasis) -> Extract:
         """Return a whole answer."""
         with self._slot() as free:
-            return generate_answer(endpoint, basis) if free else without_answer(basis, busy())
+            return generate_answer(endpoint, basis) if free else without_answer(basis, BUSY)
 
     def stream(self, endpoint: Endpoint, basis: AnswerBasis) -> Iterator[Writing | Extract]:
         """Yield an answer while it is written, and the whole at last."""
@@ -78,7 +76,7 @@ class Generations:
             if free:
                 yield from stream_answer(endpoint, basis)
             else:
-                yield without_answer(basis, busy())
+                yield without_answer(basis, BUSY)
 
     @contextmanager
     def _slot(self) -> Iterator[bool]:
@@ -90,37 +88,17 @@ class Generations:
                 self._free.release()
 
 
-def busy() -> PorismError:
-    """Return the error of a server whose language model has enough to do."""
-    return PorismError("it is writing other answers")
-
-
 async def answer_basis(request: Request, q: str) -> AnswerBasis:
     """Search what an answer is written from."""
     basis: AnswerBasis = await run_view(request, views.answer_basis, {"q": q})
     return basis
 
 
-async def whole_answer(request: Request, q: str) -> Extract:
-    """Return the generated answer to a question; the best passage without an endpoint or without passages."""
-    basis = await answer_basis(request, q)
-    endpoint: Endpoint | None = request.app.state.engine.endpoint
-    if endpoint is None or not basis.sources:
-        return basis.extract
-    return await run_in_threadpool(request.app.state.generations.whole, endpoint, basis)
-
-
 async def home(request: Request) -> Response:
     """Show the start page with the search box."""
     health = await run_view(request, views.health, {})
-    return render(
-        request,
-        "home.html",
-        state=SearchState({}),
-        values={"q": "", "tab": request.app.state.site.pages.tabs[0]},
-        examples=EXAMPLES,
-        health=health,
-    )
+    values = {"q": "", "tab": request.app.state.site.pages.tabs[0]}
+    return render(request, "home.html", state=SearchState({}), values=values, examples=EXAMPLES, health=health)
 
 
 def search_values(request: Request, *more: Parameter) -> dict[str, Any]:
@@ -141,6 +119,9 @@ async def search(request: Request) -> Response:
     if not values["q"].strip():
         return RedirectResponse("/", status_code=303)
     found = await TAB_VIEWS[values["tab"]](request, values)
+    # The generated answer, if there is one and the page does not have it.
+    writes = values["tab"] == "ask" and not values["whole"] and request.app.state.engine.endpoint is not None
+    stream = f"/ask/stream?{encoded({'q': values['q']})}" if writes and found.segments else ""
     recorder = getattr(request.app.state, "recorder", None)
     if recorder is not None:
         recorder.record(_search_event(values, found), request.headers)
@@ -155,7 +136,7 @@ async def search(request: Request) -> Response:
         levels=LEVELS,
         modes=MODES,
         found=found,
-        stream=_stream_of(request, values, found),
+        stream=stream,
         feed=SearchState(values, "/search.atom", pages.default_sort),
         export=SearchState(values, "/export", pages.default_sort),
         per_page=PER_PAGE,
@@ -173,43 +154,29 @@ def _search_event(values: Mapping[str, Any], found: Any) -> Search:
     return Search(values["q"], tab, results, hits, offset == 0)
 
 
-def _stream_of(request: Request, values: Mapping[str, Any], found: Any) -> str:
-    """Return the address of the generated answer, if there is one and the page does not have it."""
-    writes = values["tab"] == "ask" and not values["whole"] and request.app.state.engine.endpoint is not None
-    return f"/ask/stream?{encoded({'q': values['q']})}" if writes and found.segments else ""
-
-
 async def find_posts(request: Request, values: dict[str, Any]) -> Any:
     """Return the results of the tabs of answers and questions."""
-    filters = {parameter.name: values[parameter.name] for parameter in (*FILTERS, *views.READING)}
-    return await run_view(
-        request,
-        views.search,
-        {
-            "q": values["q"],
-            "k": PER_PAGE,
-            "offset": values["offset"],
-            "kind": values["tab"],
-            "sort": values["sort"],
-            "group": values["tab"] == "answers",
-            "expand": values["expand"],
-            **filters,
-        },
-    )
+    same = ("q", "offset", "sort", "expand", *(parameter.name for parameter in (*FILTERS, *views.READING)))
+    asked = {name: values[name] for name in same}
+    asked |= {"k": PER_PAGE, "kind": values["tab"], "group": values["tab"] == "answers"}
+    return await run_view(request, views.search, asked)
 
 
 async def find_formulas(request: Request, values: dict[str, Any]) -> Any:
     """Return the results of the formula tab."""
-    return await run_view(
-        request, views.formulas, {"q": values["q"], "k": PER_PAGE, "offset": values["offset"], "mode": values["mode"]}
-    )
+    asked = {name: values[name] for name in ("q", "offset", "mode")}
+    return await run_view(request, views.formulas, {**asked, "k": PER_PAGE})
 
 
 async def find_extract(request: Request, values: dict[str, Any]) -> Any:
     """Return the extract of the Ask tab, or with `whole` the generated answer, which scripts load by themselves."""
-    if values["whole"]:
-        return await whole_answer(request, values["q"])
-    return await run_view(request, views.ask, {"q": values["q"], "generate": False})
+    if not values["whole"]:
+        return await run_view(request, views.ask, {"q": values["q"], "generate": False})
+    basis = await answer_basis(request, values["q"])
+    endpoint: Endpoint | None = request.app.state.engine.endpoint
+    if endpoint is None or not basis.sources:
+        return basis.extract
+    return await run_in_threadpool(request.app.state.generations.whole, endpoint, basis)
 
 
 TAB_VIEWS = {"answers": find_posts, "questions": find_posts, "formulas": find_formulas, "ask": find_extract}

@@ -6,7 +6,6 @@ import html
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from markupsafe import Markup, escape
@@ -32,22 +31,15 @@ from porism.web.api import views
 from porism.web.api.results import run_view
 from porism.web.api.views import PostView, ThreadView
 from porism.web.http.middleware import PICTURE_HEADERS
-from porism.web.http.parameters import parse_parameters
+from porism.web.http.requests import parse_parameters
 from porism.web.pages.attribution import NO_SITE, Attribution, author_names, bibtex_entries
-from porism.web.pages.filters import formula_link
-from porism.web.pages.page import TAB, TEXT, SearchState, render
+from porism.web.pages.page import TAB, TEXT, SearchState, formula_link, render
 from porism.web.site.look import public_root
 from porism.web.site.settings import Licence
 
 # The address of a picture in a stored text.
 OWN_PICTURE = re.compile(r"images/([0-9a-f]{64}\.(?:png|jpg|gif|webp|svg))\Z")
 TYPES = {"png": "image/png", "jpg": "image/jpeg", "gif": "image/gif", "webp": "image/webp", "svg": "image/svg+xml"}
-
-
-def own_picture(alt: str, address: str, other: Callable[[str, str], str]) -> str:
-    """Return the HTML of a picture of the collection; `other` gives that of any other picture."""
-    found = OWN_PICTURE.match(address)
-    return f'<img src="/images/{found[1]}" alt="{html.escape(alt)}" loading="lazy">' if found else other(alt, address)
 
 
 async def image(request: Request) -> Response:
@@ -86,16 +78,13 @@ def _marked(text: str) -> list[Segment]:
     out: list[Segment] = []
     at = 0
     for found in _MARK.finditer(text):
-        out += [Segment("text", text[at : found.start()]), *_element(found)]
+        address, emphasis = found["address"], found["emphasis"]
+        name = "a" if address else "em" if emphasis else "code"
+        start = f'<a href="{html.escape(address)}">' if address else f"<{name}>"
+        shown = Segment("text", address or emphasis or found["tag"])
+        out += [Segment("text", text[at : found.start()]), Segment("tag", start), shown, Segment("tag", f"</{name}>")]
         at = found.end()
     return [*out, Segment("text", text[at:])]
-
-
-def _element(found: re.Match[str]) -> tuple[Segment, ...]:
-    if address := found["address"]:
-        return Segment("tag", f'<a href="{html.escape(address)}">'), Segment("text", address), Segment("tag", "</a>")
-    name = "em" if found["emphasis"] else "code"
-    return Segment("tag", f"<{name}>"), Segment("text", found["emphasis"] or found["tag"]), Segment("tag", f"</{name}>")
 
 
 MOST_COMPARED = 60  # formulas of a thread that are compared with those of the query
@@ -152,10 +141,8 @@ class ThreadOptions:
 
 
 def thread_page(engine: Engine, thread: ThreadView, options: ThreadOptions, q: str = "") -> ThreadPage:
-    """Return everything that the page of a thread shows, with matches of a query highlighted.
-
-    The accepted answer comes first, then the others by score.
-    """
+    """Return everything that the page of a thread shows, with matches of a query highlighted. The accepted answer comes
+    first, then the others by score."""
     question = thread.question.post
     answers = sorted(
         thread.answers, key=lambda view: (view.post.id != question.accepted_id, -view.post.score, view.post.id)
@@ -190,11 +177,10 @@ class ThreadRenderer:
         self._options = options
         self._highlights = highlights
         self._compared = 0
-        other_picture = remote_picture if options.remote_images else picture_in_words
         words: dict[str, Callable[..., str]] = {"words": self._words} if highlights else {}
         # Formulas of a body link to similar formulas. A title is a link elsewhere, so its formulas are not.
         page: dict[str, Callable[..., Any]] = {**words, "budget": MathBudget().whole_page}
-        self.body = PageRenderer(self._linked_formula, picture=partial(own_picture, other=other_picture), **page)
+        self.body = PageRenderer(self._linked_formula, picture=self._picture, **page)
         self.title = PageRenderer(self._formula, **page)
 
     def post(self, view: PostView) -> RenderedPost:
@@ -215,6 +201,12 @@ class ThreadRenderer:
     def html(self, text: Text) -> Markup:
         """Return a field of a post as HTML; its formulas link to similar formulas."""
         return Markup(self.body.render(with_unmarked(text)))
+
+    def _picture(self, alt: str, address: str) -> str:
+        """Return the HTML of a picture, of the collection or of another machine."""
+        if found := OWN_PICTURE.match(address):
+            return f'<img src="/images/{found[1]}" alt="{html.escape(alt)}" loading="lazy">'
+        return (remote_picture if self._options.remote_images else picture_in_words)(alt, address)
 
     def _words(self, text: str) -> str:
         assert self._highlights is not None
@@ -241,19 +233,15 @@ class ThreadRenderer:
         return highlight(mathml, nodes) if nodes else mathml
 
 
-TITLE = PageRenderer(lambda segment: page_math(mathml_of(segment.text)))
-
-
-def title_html(text: Text) -> Markup:
-    """Return a title as HTML whose formulas are not links."""
-    return Markup(TITLE.render(with_unmarked(text)))
+TITLE = PageRenderer(lambda segment: page_math(mathml_of(segment.text)))  # formulas of titles are not links
 
 
 def _linked_questions(engine: Engine, thread: ThreadView) -> Iterable[RelatedQuestion]:
     posts = engine.content.posts_by_id(list(engine.content.known_posts([link.other_id for link in thread.links])))
     for link in thread.links:
         if other := posts.get(link.other_id):
-            yield RelatedQuestion(other.thread_id, title_html(other.title) or escape(f"Post {other.id}"), link.kind)
+            title = Markup(TITLE.render(with_unmarked(other.title)))
+            yield RelatedQuestion(other.thread_id, title or escape(f"Post {other.id}"), link.kind)
 
 
 def similar_questions(engine: Engine, id: int) -> tuple[RelatedQuestion, ...]:
@@ -263,16 +251,13 @@ def similar_questions(engine: Engine, id: int) -> tuple[RelatedQuestion, ...]:
     if not title.strip():
         return ()
     found = engine.search(title, k=MOST_SIMILAR + 1, kind="questions").hits
-    return tuple(
-        RelatedQuestion(hit.thread_id, _unmarked_title(hit.title), "similar")
-        for hit in found
-        if hit.thread_id != question.thread_id
-    )[:MOST_SIMILAR]
-
-
-def _unmarked_title(title: Iterable[HighlightedSegment]) -> Markup:
-    plain = (HighlightedSegment(one.kind, one.text, one.mathml) for one in title)
-    return Markup(segments_html(plain, lambda latex, mathml: page_math(mathml)))
+    similar = []
+    for hit in found:
+        if hit.thread_id != question.thread_id:
+            unmarked = (HighlightedSegment(one.kind, one.text, one.mathml) for one in hit.title)
+            shown = Markup(segments_html(unmarked, lambda latex, mathml: page_math(mathml)))
+            similar.append(RelatedQuestion(hit.thread_id, shown, "similar"))
+    return tuple(similar[:MOST_SIMILAR])
 
 
 async def thread(request: Request) -> Response:
@@ -291,9 +276,8 @@ async def related(request: Request) -> Response:
     view = await run_view(request, views.thread, {"id": id})
     similar = await run_view(request, similar_questions, {"id": id})
     linked = {link.other_id for link in view.links}
-    return render(
-        request, "related.html", thread_id=id, similar=[one for one in similar if one.thread_id not in linked]
-    )
+    others = [one for one in similar if one.thread_id not in linked]
+    return render(request, "related.html", thread_id=id, similar=others)
 
 
 async def post(request: Request) -> Response:

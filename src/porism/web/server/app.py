@@ -14,26 +14,23 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
-from starlette.routing import BaseRoute, Mount
+from starlette.routing import Mount
 from starlette.staticfiles import StaticFiles
 
 from porism.errors import PorismError
 from porism.search.engine import Engine
-from porism.web.api import endpoints
-from porism.web.api.changes import UPLOADS
-from porism.web.api.results import ResponseCache
-from porism.web.api.write_access import WriteAccess
-from porism.web.http.errors import CODES, BadRequest, error_body, shown_error
+from porism.web.api import views
+from porism.web.api.changes import UPLOADS, WriteAccess
+from porism.web.api.results import QuerySlots, ResponseCache
 from porism.web.http.middleware import LOOPBACK, REMOTE_IMAGES, RequestMiddleware
-from porism.web.http.slots import RUNNING, QuerySlots
+from porism.web.http.requests import CODES, BadRequest, error_body, shown_error
 from porism.web.pages import api_page, exports, figures, frames, search, thread_page
 from porism.web.pages.attribution import attribution_of
-from porism.web.pages.filters import FILTERS
-from porism.web.pages.page import render
+from porism.web.pages.frames import has_editor
+from porism.web.pages.page import TEMPLATE_FILTERS, render
 from porism.web.pages.search import Generations
 from porism.web.pages.thread_page import ThreadOptions
 from porism.web.server import served_index
-from porism.web.server.editor import has_editor
 from porism.web.server.served_index import DamageGate, IntegrityCheck
 from porism.web.site import look
 from porism.web.site.access import AccessGate
@@ -63,17 +60,13 @@ def create_app(
     engine: Engine,
     site: SiteSettings = DEFAULT_SITE,
     *,
-    running: int = RUNNING,
     hosts: Sequence[str] = LOOPBACK,
     check: IntegrityCheck | None = None,
     writing: WriteAccess | None = None,
 ) -> Starlette:
-    """Create the server around an engine.
-
-    `site` has the settings of its owner. `hosts` are the names under which the server answers, so that a foreign page
-    cannot reach a loopback server under its own name. `running` queries are computed at the same time. Once
-    `check` finds damaged files, requests are refused. With `writing`, the server takes changes.
-    """
+    """Create the server around an engine. `site` has the settings of its owner. `hosts` are the names under which the
+    server answers, so that a foreign page cannot reach a loopback server under its own name. Once `check` finds damaged
+    files, requests are refused. With `writing`, the server takes changes."""
     integrity = check or IntegrityCheck()
     cors, experiment = site.server.cors, site.pages.experiment
     middleware = [
@@ -90,7 +83,19 @@ def create_app(
     if cors:
         middleware.append(Middleware(CORSMiddleware, allow_origins=list(cors), allow_methods=["GET"]))
     handlers = {BadRequest: answer_error, PorismError: answer_error, HTTPException: answer_error}
-    app = Starlette(routes=_routes(bool(experiment)), middleware=middleware, exception_handlers=handlers)
+    routes = [
+        *views.ROUTES,
+        *search.ROUTES,
+        *figures.routes(bool(experiment)),
+        *thread_page.ROUTES,
+        *exports.ROUTES,
+        *frames.routes(),
+        *api_page.ROUTES,
+        *served_index.ROUTES,
+        *look.ROUTES,
+        Mount("/static", StaticFiles(directory=str(importlib.resources.files("porism.web") / "static"))),
+    ]
+    app = Starlette(routes=routes, middleware=middleware, exception_handlers=handlers)
     app.state.engine, app.state.seconds, app.state.integrity = engine, site.limits.seconds, integrity
     app.state.writing = writing
     app.state.has_editor = has_editor()
@@ -98,7 +103,7 @@ def create_app(
     app.state.site, app.state.look = site, look_of(site)
     app.state.cache = ResponseCache()
     app.state.generations = Generations()
-    app.state.slots = QuerySlots(running, site.limits.queue)
+    app.state.slots = QuerySlots(waiting=site.limits.queue)
     app.state.templates = make_templates()
     app.state.site_links = [
         *(LINKS[name] for name in site.pages.menu),
@@ -108,28 +113,12 @@ def create_app(
     return app
 
 
-def _routes(has_leaderboard: bool) -> list[BaseRoute]:
-    static = importlib.resources.files("porism.web") / "static"
-    return [
-        *endpoints.ROUTES,
-        *search.ROUTES,
-        *figures.routes(has_leaderboard),
-        *thread_page.ROUTES,
-        *exports.ROUTES,
-        *frames.routes(has_editor()),
-        *api_page.ROUTES,
-        *served_index.ROUTES,
-        *look.ROUTES,
-        Mount("/static", StaticFiles(directory=str(static))),
-    ]
-
-
 def make_templates() -> Environment:
     """Load the templates with their filters. Every value is escaped unless it is markup already."""
     templates = Environment(
         loader=PackageLoader("porism.web"), autoescape=select_autoescape(), trim_blocks=True, lstrip_blocks=True
     )
-    templates.filters.update(FILTERS)
+    templates.filters.update(TEMPLATE_FILTERS)
     return templates
 
 

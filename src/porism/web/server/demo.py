@@ -17,18 +17,12 @@ from porism.progress import Bars
 from porism.search.engine import Engine
 from porism.store import open_content
 from porism.store.maintenance import build_index, is_index
-from porism.web.server.editor import editor_folder, fetch_package, has_editor, install
+from porism.web.pages.frames import editor_folder, fetch_package, has_editor, install
 from porism.web.server.run import Settings, serve
 from porism.web.site.settings import ServerOptions, SiteSettings
 
 EDITOR_SECONDS = 20  # the build of the sample takes about as long
 LATER = "porism site editor install adds the visual formula editor"
-
-
-def find_sample() -> Path:
-    """Return the sample of the project's folder, or the one that an installed wheel holds."""
-    here = Path("sample")
-    return here if (here / "dump").is_dir() else Path(str(importlib.resources.files("porism"))) / "sample"
 
 
 def demo(
@@ -40,12 +34,13 @@ def demo(
     serve_it: bool = True,
     editor: bool = False,
 ) -> None:
-    """Make `collection` and `index` in the directory where they are missing, then serve the index.
-
-    Without `sample`, it is looked for. With `editor`, the formula editor is installed at the same time, if npm is
-    available. The demo works without it.
-    """
-    target, dump = Path(directory), Path(sample or find_sample()) / "dump"
+    """Make `collection` and `index` in the directory where they are missing, then serve the index. Without `sample`, it
+    is looked for. With `editor`, the formula editor is installed at the same time, if npm is available. The demo works
+    without it."""
+    if not sample:  # that of the project's folder, or the one that an installed wheel holds
+        here = Path("sample")
+        sample = here if (here / "dump").is_dir() else Path(str(importlib.resources.files("porism"))) / "sample"
+    target, dump = Path(directory), Path(sample) / "dump"
     if not dump.is_dir():
         fix = "run the command in the project's folder, or name the sample with --sample"
         raise PorismError("the sample is missing", where=str(dump), fix=fix)
@@ -60,9 +55,7 @@ def demo(
         lambda: open_content(collection).check_formulas(),
     )
     make_if_missing(
-        index,
-        lambda: build_index(open_content(collection), index, progress=Bars()),
-        lambda: Engine.open(index),
+        index, lambda: build_index(open_content(collection), index, progress=Bars()), lambda: Engine.open(index)
     )
     if serve_it or editor:
         print(f"editor: {fetching.result() if fetching else editor_state()}", file=sys.stderr)

@@ -50,22 +50,18 @@ def make_server(engine: Engine) -> MCPServer[Any]:
     def thread(id: int) -> dict[str, Any]:
         """Return a question with all its answers as text. `id` is the thread_id of a hit."""
         found = engine.content.threads_by_id([id])[id]
+        question, has_votes = found.question, engine.content.has_votes
         answers = [
             {
                 "id": one.id,
-                "votes": one.score if engine.content.has_votes else None,
-                "accepted": one.id == found.question.accepted_id,
+                "votes": one.score if has_votes else None,
+                "accepted": one.id == question.accepted_id,
                 "text": one.body.plain(),
             }
             for one in found.answers
         ]
-        question = found.question
-        return {
-            "title": " ".join(question.title.plain().split()),
-            "text": question.body.plain(),
-            "tags": list(question.tags),
-            "answers": answers,
-        }
+        title, tags = " ".join(question.title.plain().split()), list(question.tags)
+        return {"title": title, "text": question.body.plain(), "tags": tags, "answers": answers}
 
     def explain(query: str, id: int) -> dict[str, Any]:
         """Explain why the post with this id is a hit of a query; the values of the parts sum to the score."""
@@ -106,14 +102,8 @@ def hit_record(hit: SearchHit) -> dict[str, Any]:
 def formula_record(hit: DistinctFormula) -> dict[str, Any]:
     """Return a found formula as plain values."""
     uses = [{"id": use.post_id, "thread_id": use.thread_id, "title": plain_line(use.title)} for use in hit.uses]
-    bindings = {one.name: one.value for one in hit.bindings}
-    return {
-        "latex": hit.latex,
-        "score": round(hit.score, 4),
-        "match": hit.level or "similar",
-        "bindings": bindings,
-        "posts": uses,
-    }
+    bindings, match = {one.name: one.value for one in hit.bindings}, hit.level or "similar"
+    return {"latex": hit.latex, "score": round(hit.score, 4), "match": match, "bindings": bindings, "posts": uses}
 
 
 def explanation_record(explanation: Explanation) -> dict[str, Any]:

@@ -209,9 +209,6 @@ def _head(name: str, type: str, help: str) -> tuple[str, str]:
 
 
 def _sample(name: str, value: float, labels: Mapping[str, str] | None = None) -> str:
-    shown = ",".join(f'{label}="{_escaped(text)}"' for label, text in (labels or {}).items())
+    escaped = {ord("\\"): "\\\\", ord('"'): '\\"', ord("\n"): "\\n"}
+    shown = ",".join(f'{label}="{text.translate(escaped)}"' for label, text in (labels or {}).items())
     return f"{name}{{{shown}}} {value}" if shown else f"{name} {value}"
-
-
-def _escaped(text: str) -> str:
-    return text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")

@@ -20,18 +20,14 @@ from porism.parallel import cores
 from porism.search.analytics.store import AnalyticsStore
 from porism.search.engine import Engine
 from porism.search.generation.endpoint import Endpoint
-from porism.web.api.write_access import WriteAccess, WriteSettings
+from porism.web.api.changes import WriteAccess, WriteSettings
 from porism.web.http.connections import ConnectionLimits
-from porism.web.http.logs import LogFormat, log_address
-from porism.web.http.middleware import LOOPBACK
-from porism.web.http.slots import RUNNING
+from porism.web.http.middleware import LOOPBACK, LogFormat, log_address
 from porism.web.http.supervisor import Job
 from porism.web.http.workers import ServerSettings, Service, address_of, bind, supervise
-from porism.web.server import analytics
-from porism.web.server.analytics import Recorder
 from porism.web.server.app import DEFAULT_SITE, create_app
 from porism.web.server.metrics import SharedCounters
-from porism.web.server.observer import NOTHING, Observer, Operations, observe
+from porism.web.server.observer import ANALYTICS_ROUTES, NOTHING, Observer, Operations, Recorder, observe
 from porism.web.server.served_index import (
     IntegrityCheck,
     SharedVerification,
@@ -52,7 +48,6 @@ class Settings:
 
     index: str | Path
     site: SiteSettings = DEFAULT_SITE
-    running: int = RUNNING
     operations: Operations = NOTHING
     writing: WriteSettings | None = None
 
@@ -63,18 +58,10 @@ class Settings:
         return [*LOOPBACK, server.host, *server.names, *([public] if public else [])]
 
 
-def warm_up(engine: Engine) -> None:
-    """Compile loops and open files before the first request."""
-    open_files(engine)
-    threading.Thread(target=warm_up_rest, args=(engine,), daemon=True).start()
-
-
 def warm_up_rest(engine: Engine) -> None:
     """Compile the loops of rarer queries, in the background: questions by words, wildcards, sub-formulas, operators,
-    completion.
-
-    In a fresh environment compiling them takes seconds, which the first reader to type a wildcard would wait for.
-    """
+    completion. In a fresh environment compiling them takes seconds, which the first reader to type a wildcard would
+    wait for."""
     with contextlib.suppress(PorismError):
         engine.search("square root", k=3, kind="questions")
         engine.formulas("?x^2+?y^2=?z^2", k=3)
@@ -92,7 +79,8 @@ def open_engine(settings: Settings) -> Engine:
     if model.url:
         key = os.environ.get("PORISM_ENDPOINT_KEY", "")
         engine.endpoint = Endpoint(model.url, model.model, key=key, seconds=model.seconds)
-    warm_up(engine)
+    open_files(engine)
+    threading.Thread(target=warm_up_rest, args=(engine,), daemon=True).start()
     return engine
 
 
@@ -101,8 +89,7 @@ def make_app(engine: Engine, settings: Settings, verification: SharedVerificatio
     check = IntegrityCheck(None if is_small(settings.index) else Path(settings.index), verification)
     check.start()
     writing = WriteAccess(settings.writing) if settings.writing else None
-    running = settings.running
-    app = create_app(engine, settings.site, hosts=settings.hosts, check=check, running=running, writing=writing)
+    app = create_app(engine, settings.site, hosts=settings.hosts, check=check, writing=writing)
     if writing:
         switch_to_newest(app)
     threading.Thread(target=follow_index, args=(app,), daemon=True).start()
@@ -135,7 +122,7 @@ class OperatedApp:
         if settings.analytics is not None:
             AnalyticsStore(settings.analytics, settings.minimum_count).close()  # report a wrong file now
             self.recorder = app.state.recorder = Recorder(settings.analytics, settings.minimum_count)
-            app.router.routes.extend(analytics.ROUTES)
+            app.router.routes.extend(ANALYTICS_ROUTES)
         self.observer: Observer = observe(app, settings, shared)
 
     def start(self, worker: int) -> None:
@@ -157,16 +144,6 @@ def server_settings(site: SiteSettings) -> ServerSettings:
     connections = ConnectionLimits(idle_seconds=limits.idle_seconds, connections=limits.connections)
     processes = site.server.workers or min(MOST_WORKERS, cores())
     return ServerSettings(processes, connections, limits.frozen_seconds, limits.stop_seconds, log_format=log_format)
-
-
-def write_jobs(writing: WriteSettings | None) -> tuple[Job, ...]:
-    """Return the processes beside those that serve: none, unless the server takes changes."""
-    if writing is None:
-        return ()
-    from porism.web.server.write_processes import run_applier, run_merger
-
-    jobs = {"applier": run_applier, "merger": run_merger}
-    return tuple(Job(name, partial(job, state=writing.state)) for name, job in jobs.items())
 
 
 def operator_listener(operations: Operations, site_port: int) -> socket.socket:
@@ -206,6 +183,11 @@ def serve(settings: Settings) -> None:
             verification.forget()  # it may have died of a damaged file
             shared.count_restart()
 
-        jobs = write_jobs(settings.writing)
+        jobs: tuple[Job, ...] = ()
+        if settings.writing:
+            from porism.web.server.write_processes import run_applier, run_merger
+
+            work = {"applier": run_applier, "merger": run_merger}
+            jobs = tuple(Job(name, partial(job, state=settings.writing.state)) for name, job in work.items())
         opening = partial(open_service, settings, shared, verification)
         supervise(opening, tuple(listeners), announce, server, replaced, jobs)

@@ -23,7 +23,7 @@ from porism.errors import PorismError, StoreUnavailable
 from porism.integrity import Damage, DamageError, FileWatch
 from porism.search.engine import Engine
 from porism.store import open_store
-from porism.web.api.write_access import WriteAccess
+from porism.web.api.changes import WriteAccess
 
 LOG = logging.getLogger("porism.web")
 # An index of at most this size is verified before it is served, which takes less than a second; a larger one while it
@@ -39,14 +39,15 @@ def _damages_of(index: Path) -> tuple[Damage, ...]:
 
 class SharedVerification:
     """Lets the processes of a server verify an index once: the first one reads the files, the others wait and take its
-    result.
-
-    Create it before the processes are forked. If the process that verifies dies, the next one begins again.
-    """
+    result. Create it before the processes are forked. If the process that verifies dies, the next one begins again."""
 
     def __init__(self) -> None:
         # In memory where the system can, since a hardened server may have no folder to write to.
-        self._file = os.memfd_create("verified") if sys.platform == "linux" else _temporary_file()
+        if sys.platform == "linux":
+            self._file = os.memfd_create("verified")
+        else:
+            self._file, name = tempfile.mkstemp()
+            os.unlink(name)
 
     def forget(self) -> None:
         """Let the next process verify again, for instance because one has died of what it read."""
@@ -55,9 +56,8 @@ class SharedVerification:
     def damages(self, index: Path) -> tuple[Damage, ...]:
         """Return what is damaged in an index, as any process found it."""
         file = self._file
-        fcntl.lockf(
-            file, fcntl.LOCK_EX
-        )  # unlike flock, it excludes forked processes, and ends with the one that holds it
+        # Unlike flock, it excludes forked processes, and ends with the one that holds it.
+        fcntl.lockf(file, fcntl.LOCK_EX)
         try:
             if known := os.pread(file, os.fstat(file).st_size, 0):
                 return tuple(Damage(*fields) for fields in json.loads(known))
@@ -66,12 +66,6 @@ class SharedVerification:
             return found
         finally:
             fcntl.lockf(file, fcntl.LOCK_UN)
-
-
-def _temporary_file() -> int:
-    file, name = tempfile.mkstemp()
-    os.unlink(name)
-    return file
 
 
 class IntegrityCheck:
@@ -147,8 +141,6 @@ async def health(request: Request) -> JSONResponse:
 
 
 ROUTES = [Route("/ready", ready, methods=["GET"]), Route("/health", health, methods=["GET"])]
-
-
 SETTLE_LOOKS = 20  # after which all nodes of a cluster know of a change
 FOLLOW_SECONDS = 0.25  # between two looks for a newer commit of the index, and at the sizes and times of its files
 
@@ -187,11 +179,8 @@ def follow_index(app: Starlette) -> None:
 
 def switch_to_newest(app: Starlette) -> bool:
     """Serve the newest commit of the index from now on, and report its position in the change log. Return whether it is
-    another one.
-
-    Requests that are under way finish on the engine they have. The last of them frees it: an engine has no cycles of
-    references, so that its files are closed at once, without the garbage collector.
-    """
+    another one. Requests that are under way finish on the engine they have. The last of them frees it: an engine has no
+    cycles of references, so that its files are closed at once, without the garbage collector."""
     writing: WriteAccess | None = app.state.writing
     position = writing.position() if writing else None  # before the refresh, which may find a newer commit
     fresh = app.state.engine.refresh()

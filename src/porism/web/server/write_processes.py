@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import os
 import threading
@@ -59,21 +58,21 @@ MANY_PARTS = 8  # of a store; more wait for a merge
 def run_applier(beats: Beats, state: State) -> None:
     """Apply the change log as it grows."""
     _beat(beats, "applier")
-    applier: list[LogApplier] = []
+    applier: LogApplier | None = None
     store = open_store(state.address)
     watch = _Watch(store)
 
     def step() -> float:
-        if not applier:
-            applier.append(LogApplier(state))
+        nonlocal applier
+        applier = applier or LogApplier(state)
         watch.check()
-        if not applier[0].has_changes():
+        if not applier.has_changes():
             return LOOK_SECONDS
         began = time.monotonic()
-        if applied := applier[0].step():
+        if applied := applier.step():
             LOG.info("%s changes are committed in %.2f s", applied, time.monotonic() - began)
         parts = store.status().parts
-        if applier[0].has_more and parts <= MANY_PARTS:
+        if applier.has_more and parts <= MANY_PARTS:
             return 0.0
         # The more parts wait to be merged, the fewer are added.
         return BATCH_SECONDS * max(1.0, parts / MANY_PARTS)
@@ -87,11 +86,12 @@ def run_merger(beats: Beats, state: State) -> None:
     _beat(beats, "merger")
     with suppress(*PASSING):
         warm_up_segments()
-    seen = [-1]
+    seen = -1
     store = open_store(state.address)
     watch = _Watch(store)
 
     def step() -> float:
+        nonlocal seen
         watch.check()
         request = state.merge_request
         if request.exists():
@@ -101,8 +101,8 @@ def run_merger(beats: Beats, state: State) -> None:
                 request.unlink(missing_ok=True)
             LOG.info("all segments are merged")
         generation = store.status().generation
-        if generation != seen[0]:
-            seen[0] = generation
+        if generation != seen:
+            seen = generation
             store.maintain()
         return BATCH_SECONDS
 
@@ -126,7 +126,7 @@ class _Watch:
 
 def _beat(beats: Beats, title: str) -> None:
     """Give signs of life from a thread: a commit or a merge may take longer than a serving process may be silent."""
-    with contextlib.suppress(OSError):  # the name that ps and top show; on Linux only
+    with suppress(OSError):  # the name that ps and top show; on Linux only
         Path("/proc/self/comm").write_text(f"porism-{title}")
     beats.ready(title)
 

@@ -35,8 +35,8 @@ from porism.accounts import (
     sign,
 )
 from porism.errors import PorismError
-from porism.web.http.errors import LOG, error_body
 from porism.web.http.middleware import announced_length, cookie_of
+from porism.web.http.requests import LOG, error_body
 from porism.web.site.settings import SiteSettings
 
 # Everyone gets these: probes of the server, and the files that the login page shows.

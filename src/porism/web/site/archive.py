@@ -117,27 +117,20 @@ class TarArchive:
 
     def damages(self, files: Mapping[str, FileChecksum], advance: Callable[[int], None]) -> Iterator[Damage]:
         """Read the tar file again."""
-        return tar_damages(Path(self._file.name), files, advance)
+        found = set()
+        with open(self._file.name, "rb") as tar:
+            for stored in tar_files(tar):
+                if stored.name in files:
+                    found.add(stored.name)
+                    reader = HashingReader(stored.stream)
+                    while block := reader.read(BLOCK):
+                        advance(len(block))
+                    if reader.checksum != files[stored.name]:
+                        yield Damage(stored.name, WRONG, AGAIN)
+        yield from (Damage(name, "is missing", AGAIN) for name in files if name not in found)
 
 
 Archive = FolderArchive | TarArchive
-
-
-def tar_damages(
-    path: Path, files: Mapping[str, FileChecksum], advance: Callable[[int], None] = lambda _: None
-) -> Iterator[Damage]:
-    """Read the files of a tar file, and yield those that are missing or differ from their checksums."""
-    found = set()
-    with open(path, "rb") as tar:
-        for stored in tar_files(tar):
-            if stored.name in files:
-                found.add(stored.name)
-                reader = HashingReader(stored.stream)
-                while block := reader.read(BLOCK):
-                    advance(len(block))
-                if reader.checksum != files[stored.name]:
-                    yield Damage(stored.name, WRONG, AGAIN)
-    yield from (Damage(name, "is missing", AGAIN) for name in files if name not in found)
 
 
 class ArchivedFile(NamedTuple):

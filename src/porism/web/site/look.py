@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.resources
 import re
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import cache
 from hashlib import sha256
@@ -36,34 +34,14 @@ VARIABLES = {
 INKS = {"accent": "--accent-ink", "highlight": "--highlight-ink"}
 DARK_INK, LIGHT_INK = "#10151c", "#ffffff"
 # Text and what is behind it.
-PAIRS = (
-    ("text", "background"),
-    ("text", "surface"),
-    ("muted", "background"),
-    ("muted", "surface"),
-    ("accent", "background"),
-    ("accent", "surface"),
-)
+PAIRS = [(text, behind) for text in ("text", "muted", "accent") for behind in ("background", "surface")]
 WASH = "--wash: color-mix(in srgb, var(--accent) 9%, var(--sheet));"
 SECTIONS = {"theme": "light", "dark": "dark"}  # sections of the settings, and what `prefers-color-scheme` calls them
 
 
-@dataclass(frozen=True, slots=True)
-class FaintText:
-    """Two colours of a section with too little contrast, and its ratio."""
-
-    section: str
-    text: str
-    behind: str
-    ratio: float
-
-
 def ink_on(colour: str) -> str:
     """Return the colour of text that can be read on a colour."""
-    behind = parse_colour(colour)
-    assert behind is not None
-    inks = (LIGHT_INK, DARK_INK)
-    return max(inks, key=lambda ink: contrast(behind, parse_colour(ink) or behind))
+    return max((LIGHT_INK, DARK_INK), key=lambda ink: contrast(_colour(colour), _colour(ink)))
 
 
 def stylesheet(site: SiteSettings) -> str:
@@ -86,14 +64,14 @@ def default_colours() -> dict[str, dict[str, str]]:
     """Return the colours of the pages' own stylesheet by section."""
     text = (importlib.resources.files("porism.web") / "static" / "porism.css").read_text("utf-8")
     light, dark = re.findall(r":root \{(.*?)\}", text, re.DOTALL)[:2]
-    return {
-        section: dict(re.findall(r"(--[a-z-]+): (#[0-9a-f]+);", part))
-        for section, part in (("theme", light), ("dark", dark))
-    }
+    found = {"theme": light, "dark": dark}
+    return {section: dict(re.findall(r"(--[a-z-]+): (#[0-9a-f]+);", part)) for section, part in found.items()}
 
 
-def faint_texts(site: SiteSettings) -> Iterator[FaintText]:
-    """Yield pairs of text and background that the owner's colours make hard to read (contrast below AA)."""
+def faint_texts(site: SiteSettings) -> dict[tuple[str, str], float]:
+    """Return the settings of text and background that the owner's colours make hard to read, with their contrast, which
+    is below AA."""
+    faint = {}
     for section in SECTIONS:
         chosen = {name: value for name, value in asdict(getattr(site, section)).items() if value}
         shown = {name: chosen.get(name) or default_colours()[section][variable] for name, variable in VARIABLES.items()}
@@ -101,7 +79,8 @@ def faint_texts(site: SiteSettings) -> Iterator[FaintText]:
             if text in chosen or behind in chosen:
                 ratio = contrast(_colour(shown[text]), _colour(shown[behind]))
                 if ratio < AA:
-                    yield FaintText(section, text, behind, ratio)
+                    faint[f"{section}.{text}", f"{section}.{behind}"] = ratio
+    return faint
 
 
 def _colour(text: str) -> Colour:
@@ -134,14 +113,11 @@ def read_logo(path: str) -> Logo:
         raise PorismError(f"the logo cannot be read: {error.strerror}", where=path, fix=fix) from None
     kind = image_kind(content)
     if kind not in KINDS:
-        has_parts = content.lstrip().startswith(b"<")
-        fact = (
-            "the logo has scripts or references to other files"
-            if has_parts
-            else "the logo is no picture that pages show"
-        )
-        raise PorismError(fact, where=path, fix=f"save it as plain SVG, or as PNG: {fix}" if has_parts else fix)
-    return Logo(content, KINDS[kind], f"/logo.{kind}?{hashlib.sha256(content).hexdigest()[:12]}")
+        fact = "the logo is no picture that pages show"
+        if content.lstrip().startswith(b"<"):
+            fact, fix = "the logo has scripts or references to other files", f"save it as plain SVG, or as PNG: {fix}"
+        raise PorismError(fact, where=path, fix=fix)
+    return Logo(content, KINDS[kind], f"/logo.{kind}?{sha256(content).hexdigest()[:12]}")
 
 
 @dataclass(frozen=True, slots=True)

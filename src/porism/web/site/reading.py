@@ -17,7 +17,7 @@ from porism.errors import PorismError
 from porism.store import open_store
 from porism.web.site.look import faint_texts, read_logo
 from porism.web.site.settings import Setting, SiteSettings, all_settings
-from porism.web.site.values import AA, BadValue
+from porism.web.site.values import AA
 
 LARGEST_FILE = 200_000
 MOST_PARTS = 100  # of a key such as site.title
@@ -26,18 +26,6 @@ HEADER = re.compile(r"\s*\[\s*([A-Za-z0-9_.\"' -]+?)\s*\]\s*(?:#.*)?$")
 KEY = re.compile(r"\s*([A-Za-z0-9_\"'-]+(?:\s*\.\s*[A-Za-z0-9_\"'-]+)*)\s*=")
 PLACE = re.compile(r"(.*?) \(at (?:line (\d+), column \d+|end of document)\)")
 CHECK = "porism serve --site FILE --check lists all problems"
-
-
-@dataclass(frozen=True, slots=True)
-class SettingProblem:
-    """Something wrong with a setting: the place (a line of the file, or an option), the fact, and the remedy."""
-
-    where: str
-    fact: str
-    fix: str
-
-    def __str__(self) -> str:
-        return str(PorismError(self.fact, where=self.where, fix=self.fix))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +44,14 @@ class SettingsReading:
 
     settings: SiteSettings
     places: Mapping[str, str]
-    problems: tuple[SettingProblem, ...] = ()
+    problems: tuple[PorismError, ...] = ()
 
     def checked(self) -> SiteSettings:
         """Return the settings, or raise the first problem as an error."""
         if self.problems:
             first, *rest = self.problems
             more = f" ({len(rest)} more; {CHECK})" if rest else ""
-            raise PorismError(first.fact, where=first.where, fix=first.fix + more)
+            raise PorismError(first.message, where=first.where, fix=first.fix + more)
         return self.settings
 
 
@@ -71,7 +59,7 @@ def read_settings(
     file: Path | None = None, assignments: Sequence[str] = (), options: Sequence[GivenSetting] = ()
 ) -> SettingsReading:
     """Read settings. Later values win: those of `assignments` (KEY=VALUE) over the file, those of options over both."""
-    problems: list[SettingProblem] = []
+    problems: list[PorismError] = []
     given = [
         *(_from_file(file, problems) if file else ()),
         *(one for text in assignments if (one := _from_assignment(text, problems))),
@@ -87,27 +75,21 @@ def read_settings(
         try:
             found[one.key] = made.kind.read(one.value, one.folder)
             places[one.key] = one.where
-        except BadValue as error:
-            problems.append(SettingProblem(one.where, f"{one.key} {error.fact}", error.fix))
-    return SettingsReading(_settings(found), places, tuple(problems))
+        except PorismError as error:
+            problems.append(PorismError(f"{one.key} {error.message}", where=one.where, fix=error.fix))
+    changed: dict[str, dict[str, Any]] = {section.name: {} for section in fields(SiteSettings)}
+    for key, value in found.items():
+        section, _, name = key.partition(".")
+        changed[section][name] = value
+    sections = {section: replace(getattr(SiteSettings(), section), **values) for section, values in changed.items()}
+    return SettingsReading(SiteSettings(**sections), places, tuple(problems))
 
 
-def _settings(found: Mapping[str, Any]) -> SiteSettings:
-    """Return the defaults with the given values in their place."""
-    sections = {}
-    for section in fields(SiteSettings):
-        names = {made.name: made.key for made in all_settings().values() if made.section == section.name}
-        changed = {name: found[key] for name, key in names.items() if key in found}
-        sections[section.name] = replace(getattr(SiteSettings(), section.name), **changed)
-    return SiteSettings(**sections)
-
-
-def _from_file(file: Path, problems: list[SettingProblem]) -> Iterator[GivenSetting]:
+def _from_file(file: Path, problems: list[PorismError]) -> Iterator[GivenSetting]:
     try:
         if file.stat().st_size > LARGEST_FILE:
-            raise PorismError(
-                "too large", where=str(file), fix=f"name a settings file of at most {LARGEST_FILE:,} bytes"
-            )
+            fix = f"name a settings file of at most {LARGEST_FILE:,} bytes"
+            raise PorismError("too large", where=str(file), fix=fix)
         text = file.read_text("utf-8-sig")
         document = _parsed(text)
     except OSError as error:
@@ -116,11 +98,18 @@ def _from_file(file: Path, problems: list[SettingProblem]) -> Iterator[GivenSett
     except UnicodeDecodeError:
         raise PorismError("not UTF-8", where=str(file), fix="convert the file to UTF-8") from None
     except tomllib.TOMLDecodeError as error:
-        problems.append(_syntax(file, str(error), text))
+        found = PLACE.fullmatch(str(error))
+        line = (found[2] if found else None) or str(text.count("\n") + 1)
+        fact = found[1] if found else str(error)
+        fact = f"is not TOML: {fact[:1].lower()}{fact[1:]}"
+        problems.append(PorismError(fact, where=f"{file}:{line}", fix='write lines such as title = "Notes"'))
         return
     lines = key_lines(text)
     for key, value in _leaves(document):
-        yield GivenSetting(key, value, f"{file}:{_line_of(key, lines)}", file.absolute().parent)
+        known = key
+        while known and known not in lines:  # then the line of the table that holds it
+            known = known.rpartition(".")[0]
+        yield GivenSetting(key, value, f"{file}:{lines.get(known, 1)}", file.absolute().parent)
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -135,15 +124,6 @@ def _parsed(text: str) -> dict[str, Any]:
         raise tomllib.TOMLDecodeError("a number has too many digits") from None
     except RecursionError:
         raise tomllib.TOMLDecodeError("lists or tables are nested too deeply") from None
-
-
-def _syntax(file: Path, message: str, text: str) -> SettingProblem:
-    found = PLACE.fullmatch(message)
-    line = (found[2] if found else None) or str(text.count("\n") + 1)
-    fact = found[1] if found else message
-    return SettingProblem(
-        f"{file}:{line}", f"is not TOML: {fact[:1].lower()}{fact[1:]}", 'write lines such as title = "Notes"'
-    )
 
 
 def _leaves(table: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, object]]:
@@ -180,18 +160,11 @@ def _plain(key: str) -> str:
     return ".".join(part.strip().strip("\"'") for part in key.split("."))
 
 
-def _line_of(key: str, lines: Mapping[str, int]) -> int:
-    """Return the line of a key, or of the table that holds it."""
-    while key and key not in lines:
-        key = key.rpartition(".")[0]
-    return lines.get(key, 1)
-
-
-def _from_assignment(text: str, problems: list[SettingProblem]) -> GivenSetting | None:
+def _from_assignment(text: str, problems: list[PorismError]) -> GivenSetting | None:
     key, equals, value = text.partition("=")
     if not equals:
         fix = "write the key, an equals sign and the value: --set site.title=Notes"
-        problems.append(SettingProblem(f"--set {text}", "has no value", fix))
+        problems.append(PorismError("has no value", where=f"--set {text}", fix=fix))
         return None
     made = all_settings().get(key.strip())
     return GivenSetting(key.strip(), parse_value(made, value.strip()), f"--set {key.strip()}", Path.cwd())
@@ -208,31 +181,25 @@ def parse_value(made: Setting | None, text: str) -> object:
     return value
 
 
-def _unknown(one: GivenSetting) -> SettingProblem:
+def _unknown(one: GivenSetting) -> PorismError:
     """Return the problem of a key that does not exist, with the nearest one that does."""
     keys = list(all_settings())
     name = one.key.rpartition(".")[2]
-    same = [key for key in keys if key.rpartition(".")[2] == name]
-    near = difflib.get_close_matches(one.key, keys, 1, 0.7)
-    near = (
-        same[:1]
-        or near
-        or [
-            key
-            for key in keys
-            if key.rpartition(".")[2] in difflib.get_close_matches(name, [k.split(".")[1] for k in keys], 1)
-        ]
-    )
+    near = [key for key in keys if key.rpartition(".")[2] == name]
+    near = near or difflib.get_close_matches(one.key, keys, 1, 0.7)
+    if not near:
+        names = difflib.get_close_matches(name, [key.split(".")[1] for key in keys], 1)
+        near = [key for key in keys if key.split(".")[1] in names]
     fix = f"did you mean {near[0]}?" if near else "porism serve --print-settings lists all settings"
-    return SettingProblem(one.where, f"there is no setting {one.key!r}", fix)
+    return PorismError(f"there is no setting {one.key!r}", where=one.where, fix=fix)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedSettings:
     """Everything that is wrong with settings, and what is allowed but risky."""
 
-    problems: tuple[SettingProblem, ...]
-    warnings: tuple[SettingProblem, ...]
+    problems: tuple[PorismError, ...]
+    warnings: tuple[PorismError, ...]
 
 
 def check_settings(reading: SettingsReading, index: str | None = None) -> CheckedSettings:
@@ -242,7 +209,7 @@ def check_settings(reading: SettingsReading, index: str | None = None) -> Checke
         try:
             open_store(index).status()
         except PorismError as error:
-            problems.append(SettingProblem(error.where, error.message, error.fix))
+            problems.append(error)
     return CheckedSettings(tuple(problems), tuple(warning for check in WARNINGS for warning in check(reading)))
 
 
@@ -251,74 +218,69 @@ def _place(reading: SettingsReading, *keys: str) -> str:
     return next((reading.places[key] for key in keys if key in reading.places), keys[0])
 
 
-def _logo(reading: SettingsReading) -> Iterator[SettingProblem]:
+def _logo(reading: SettingsReading) -> Iterator[PorismError]:
     if path := reading.settings.site.logo:
         try:
             read_logo(path)
         except PorismError as error:
-            yield SettingProblem(_place(reading, "site.logo"), f"{error.message} ({path})", error.fix)
+            yield PorismError(f"{error.message} ({path})", where=_place(reading, "site.logo"), fix=error.fix)
 
 
-def _experiment(reading: SettingsReading) -> Iterator[SettingProblem]:
+def _experiment(reading: SettingsReading) -> Iterator[PorismError]:
     path = reading.settings.pages.experiment
     if path and not Path(path).is_dir():
         place = _place(reading, "pages.experiment")
-        yield SettingProblem(place, f"{path} is not a folder", "name a folder with qrels.txt and runs/")
+        yield PorismError(f"{path} is not a folder", where=place, fix="name a folder with qrels.txt and runs/")
 
 
-def _licence(reading: SettingsReading) -> Iterator[SettingProblem]:
+def _licence(reading: SettingsReading) -> Iterator[PorismError]:
     if reading.settings.posts.licence_url and not reading.settings.posts.licence:
         fix = "give posts.licence its name, such as CC BY-SA 4.0"
-        yield SettingProblem(_place(reading, "posts.licence_url"), "the licence has an address but no name", fix)
+        yield PorismError("the licence has an address but no name", where=_place(reading, "posts.licence_url"), fix=fix)
 
 
-def _contrast(reading: SettingsReading) -> Iterator[SettingProblem]:
-    for faint in faint_texts(reading.settings):
-        keys = (f"{faint.section}.{faint.text}", f"{faint.section}.{faint.behind}")
-        fact = f"{keys[0]} on {keys[1]} has a contrast of {faint.ratio:.2f}, and readers need {AA}"
-        yield SettingProblem(
-            _place(reading, *keys), fact, "choose a darker colour for one of them and a lighter one for the other"
-        )
+def _contrast(reading: SettingsReading) -> Iterator[PorismError]:
+    for (text, behind), ratio in faint_texts(reading.settings).items():
+        fact = f"{text} on {behind} has a contrast of {ratio:.2f}, and readers need {AA}"
+        fix = "choose a darker colour for one of them and a lighter one for the other"
+        yield PorismError(fact, where=_place(reading, text, behind), fix=fix)
 
 
-def _users(reading: SettingsReading) -> Iterator[SettingProblem]:
+def _users(reading: SettingsReading) -> Iterator[PorismError]:
     if path := reading.settings.access.users:
         try:
             if not UserFile(Path(path)).current().hashes:
                 raise PorismError("has no users", where=path, fix=f"porism site users add {path} NAME")
         except PorismError as error:
-            yield SettingProblem(_place(reading, "access.users"), f"{path}: {error.message}", error.fix)
+            yield PorismError(f"{path}: {error.message}", where=_place(reading, "access.users"), fix=error.fix)
 
 
-def _plain_http(reading: SettingsReading) -> Iterator[SettingProblem]:
+def _plain_http(reading: SettingsReading) -> Iterator[PorismError]:
     site = reading.settings
-    if site.access.users and not site.site.base_url.startswith("https:") and not _is_loopback(site.server.host):
+    try:
+        is_local = ipaddress.ip_address(site.server.host).is_loopback
+    except ValueError:
+        is_local = site.server.host == "localhost"
+    if site.access.users and not site.site.base_url.startswith("https:") and not is_local:
         fix = "put an HTTPS proxy before the server, and set site.base_url to its https address"
-        yield SettingProblem(_place(reading, "access.users"), "passwords would travel unencrypted", fix)
+        yield PorismError("passwords would travel unencrypted", where=_place(reading, "access.users"), fix=fix)
 
 
-def _lasting_sessions(reading: SettingsReading) -> Iterator[SettingProblem]:
+def _lasting_sessions(reading: SettingsReading) -> Iterator[PorismError]:
     path = reading.settings.access.users
     if path and not os.access(Path(path).absolute().parent, os.W_OK):
         fact = f"the folder of {path} cannot be written, so that logging out does not end copied sessions"
         fix = "let the server write that folder (with systemd: ReadWritePaths=)"
-        yield SettingProblem(_place(reading, "access.users"), fact, fix)
+        yield PorismError(fact, where=_place(reading, "access.users"), fix=fix)
 
 
-def _private_cors(reading: SettingsReading) -> Iterator[SettingProblem]:
+def _private_cors(reading: SettingsReading) -> Iterator[PorismError]:
     site = reading.settings
     if site.server.cors and (site.access.users or site.access.header):
         fact = "pages of other origins cannot log in, so server.cors has no use on a private site"
-        yield SettingProblem(_place(reading, "server.cors"), fact, "remove server.cors")
+        yield PorismError(fact, where=_place(reading, "server.cors"), fix="remove server.cors")
 
 
-def _is_loopback(host: str) -> bool:
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-Check = Callable[[SettingsReading], Iterator[SettingProblem]]
+Check = Callable[[SettingsReading], Iterator[PorismError]]
 PROBLEMS: tuple[Check, ...] = (_logo, _experiment, _licence, _users)
 WARNINGS: tuple[Check, ...] = (_contrast, _plain_http, _lasting_sessions, _private_cors)

@@ -180,11 +180,6 @@ def section_doc(section: str) -> str:
     return type(getattr(SiteSettings(), section)).__doc__ or ""
 
 
-def default_text(made: Setting) -> str:
-    """Return the default of a setting as TOML."""
-    return toml_text(made.default)
-
-
 def toml_text(value: Any) -> str:
     """Return a value as TOML."""
     if isinstance(value, bool):
@@ -210,10 +205,8 @@ def template_text() -> str:
     for section, group in _sections():
         lines += ["", f"[{section}]", f"# {section_doc(section)}"]
         for made in group:
-            lines += [
-                f"# {made.doc[:1].upper()}{made.doc[1:]} ({made.kind.name}).",
-                f"#{made.name} = {default_text(made)}",
-            ]
+            lines.append(f"# {made.doc[:1].upper()}{made.doc[1:]} ({made.kind.name}).")
+            lines.append(f"#{made.name} = {toml_text(made.default)}")
     return "\n".join(lines) + "\n"
 
 
@@ -227,13 +220,9 @@ def reference_page() -> str:
         "`porism serve --print-settings` writes a template. Relative paths start at the folder of the file.\n"
     ]
     for section, group in _sections():
-        rows = "\n".join(f"| `{made.key}` | {made.kind.name} | {_shown_default(made)} | {made.doc} |" for made in group)
-        parts.append(
-            f"## {section}\n\n{section_doc(section)}\n\n"
-            f"| setting | value | default | what |\n|---|---|---|---|\n{rows}\n"
-        )
+        rows = "| setting | value | default | what |\n|---|---|---|---|\n"
+        for made in group:
+            default = "" if made.default in ("", ()) else f"`{toml_text(made.default)}`"
+            rows += f"| `{made.key}` | {made.kind.name} | {default} | {made.doc} |\n"
+        parts.append(f"## {section}\n\n{section_doc(section)}\n\n{rows}")
     return "\n".join(parts)
-
-
-def _shown_default(made: Setting) -> str:
-    return "" if made.default in ("", ()) else f"`{default_text(made)}`"
