@@ -102,11 +102,8 @@ def _id_warnings(experiment: Experiment) -> list[str]:
 def _task3_table(options: EvaluationOptions, qrels: Qrels) -> ResultTable:
     """Score Task 3 runs: AR, P@1, and text measures if the options give what they need."""
     if not options.answers:
-        raise PorismError(
-            "these are judgments of Task 3 answers",
-            where=options.qrels,
-            fix="give the map of answers: --answers MAP (run, topic, answer id)",
-        )
+        fix = "give the map of answers: --answers MAP (run, topic, answer id)"
+        raise PorismError("these are judgments of Task 3 answers", where=options.qrels, fix=fix)
     texts = TextMeasures(
         tokenizer=local_tokenizer(options.tokenizer) if options.tokenizer else OWN,
         encoder=local_encoder(options.encoder) if options.encoder else None,
@@ -123,9 +120,8 @@ def _task1_references(options: EvaluationOptions) -> list[Reference]:
     if not options.task1_runs:
         return []
     if not options.task1_qrels or not options.collection:
-        raise PorismError(
-            "references from Task 1 runs need qrels and texts", fix="give --task1-qrels FILE and --collection DIR"
-        )
+        fact = "references from Task 1 runs need qrels and texts"
+        raise PorismError(fact, fix="give --task1-qrels FILE and --collection DIR")
     from porism.evaluate.runs.lookup import CollectionLookup
 
     qrels, runs = read_qrels(options.task1_qrels), [read_run(path) for path in options.task1_runs]

@@ -47,9 +47,8 @@ def read_experiment(
     grades = read_qrels(qrels)
     if instances:
         if visual is None:
-            raise PorismError(
-                "qrels of formula instances need visual ids", fix="give --collection DIR or --visual-map FILE"
-            )
+            fact = "qrels of formula instances need visual ids"
+            raise PorismError(fact, fix="give --collection DIR or --visual-map FILE")
         grades = visual_qrels(grades, visual)
     return score_runs(grades, map(_labelled, read_runs(runs, visual)), measures, average)
 

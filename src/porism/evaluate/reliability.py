@@ -49,9 +49,8 @@ def judged_by_depth(run: Run, qrels: Qrels, depths: Sequence[int] = DEPTHS) -> l
     grades = judged_only(qrels)
     topics = [topic for topic in grades if topic in run.rankings]
     if not topics:
-        raise PorismError(
-            f"run {run.name} and the qrels have no topic in common", fix="give the qrels of the run's topics"
-        )
+        fact = f"run {run.name} and the qrels have no topic in common"
+        raise PorismError(fact, fix="give the qrels of the run's topics")
     deepest = max(depths)
     judged = [[item in grades[topic] for item in run.rankings[topic].in_score_order(deepest).items] for topic in topics]
     above = [(depth, [flag for row in judged for flag in row[:depth]]) for depth in depths]

@@ -50,9 +50,8 @@ def common_topics(one: Scores, two: Scores) -> list[str]:
     others = set(two.topics)
     common = [topic for topic in one.topics if topic in others]
     if len(common) < 2:
-        raise PorismError(
-            f"runs {one.run} and {two.run} have fewer than two topics in common", fix="compare runs on the same qrels"
-        )
+        fact = f"runs {one.run} and {two.run} have fewer than two topics in common"
+        raise PorismError(fact, fix="compare runs on the same qrels")
     return common
 
 

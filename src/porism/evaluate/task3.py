@@ -60,16 +60,12 @@ def read_answer_map(path: str | Path) -> AnswerMap:
     with open_text(path) as stream:
         for line, cells in enumerate(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
             if len(cells) != 3:
-                raise PorismError(
-                    f"{len(cells)} columns; the map has 3", where=f"{path}:{line}", fix="write run, topic, answer id"
-                )
+                fact = f"{len(cells)} columns; the map has 3"
+                raise PorismError(fact, where=f"{path}:{line}", fix="write run, topic, answer id")
             topics = found.setdefault(cells[0], {})
             if cells[1] in topics:
-                raise PorismError(
-                    f"topic {cells[1]} occurs twice for run {cells[0]}",
-                    where=f"{path}:{line}",
-                    fix="keep one answer per topic",
-                )
+                fact = f"topic {cells[1]} occurs twice for run {cells[0]}"
+                raise PorismError(fact, where=f"{path}:{line}", fix="keep one answer per topic")
             topics[cells[1]] = cells[2]
     if not found:
         raise PorismError("this file has no answers", where=str(path), fix="write run, topic, answer id")
@@ -91,10 +87,8 @@ def score_answers(run: str, answers: Mapping[str, str], qrels: Qrels) -> AnswerS
         topic: _answer_grade(qrels[topic][item]) for topic, item in answers.items() if item in qrels.get(topic, {})
     }
     if not grades:
-        raise PorismError(
-            f"run {run} has no judged answers, so it cannot be scored",
-            fix="give the Task 3 qrels that go with the map",
-        )
+        fact = f"run {run} has no judged answers, so it cannot be scored"
+        raise PorismError(fact, fix="give the Task 3 qrels that go with the map")
     return AnswerScores(run, grades)
 
 
@@ -111,10 +105,8 @@ def score_as_task3(run: Run, qrels: Qrels) -> AnswerScores:
         if code is not None and code >= 0 and code not in CODES:
             grades[topic] = _answer_grade(code)
     if not grades:
-        raise PorismError(
-            f"no first hit of run {run.name} is judged, so it cannot be scored",
-            fix="give the Task 1 qrels of the run's topics",
-        )
+        fact = f"no first hit of run {run.name} is judged, so it cannot be scored"
+        raise PorismError(fact, fix="give the Task 1 qrels of the run's topics")
     return AnswerScores(run.name, grades)
 
 
@@ -142,11 +134,8 @@ def read_flags(path: str | Path) -> dict[tuple[str, str], Flags]:
             if line == 1 and cells[:1] == ["topic"]:
                 continue
             if len(cells) != 4 or not {cells[-2].lower(), cells[-1].lower()} <= YES_NO.keys():
-                raise PorismError(
-                    "not a row of topic, answer, yes/no, yes/no",
-                    where=f"{path}:{line}",
-                    fix="write topic, answer, MG, UI",
-                )
+                fact = "not a row of topic, answer, yes/no, yes/no"
+                raise PorismError(fact, where=f"{path}:{line}", fix="write topic, answer, MG, UI")
             found[cells[0], cells[1]] = Flags(YES_NO[cells[2].lower()], YES_NO[cells[3].lower()])
     return found
 
@@ -224,9 +213,8 @@ def without_team(
     """Return, by topic, the references that a run outside the team returned. `known` holds the names of all runs."""
     unknown = sorted(set(team) - set(known))
     if unknown:
-        raise PorismError(
-            f"no run is named {', '.join(unknown)}", fix="name the team's runs as their files are named, without .tsv"
-        )
+        fact = f"no run is named {', '.join(unknown)}"
+        raise PorismError(fact, fix="name the team's runs as their files are named, without .tsv")
     kept: dict[str, list[str]] = {}
     for reference in references:
         if reference.text and reference.runs - set(team):
@@ -256,9 +244,8 @@ def answer_table(
     names = [run.name for run in runs] or list(answers)
     for name in names:
         if name not in answers:
-            raise PorismError(
-                f"run {name} is not in the map of answers", fix="name the file as in the map, without .tsv"
-            )
+            fact = f"run {name} is not in the map of answers"
+            raise PorismError(fact, fix="name the file as in the map, without .tsv")
     scores = {name: score_answers(name, answers[name], qrels) for name in names}
     extra = _text_columns(qrels, answers, runs, texts) if runs else {}
     if texts.flags:
@@ -314,7 +301,6 @@ def is_task3(qrels: Qrels, path: str | Path) -> bool:
     """Return whether these are judgments of Task 3, whose items are called d_1, d_2, ..."""
     marks = {item.startswith("d_") for grades in qrels.values() for item in grades}
     if len(marks) > 1:
-        raise PorismError(
-            "judgments of posts and of Task 3 answers in one file", where=str(path), fix="keep them in separate files"
-        )
+        fact = "judgments of posts and of Task 3 answers in one file"
+        raise PorismError(fact, where=str(path), fix="keep them in separate files")
     return marks == {True}

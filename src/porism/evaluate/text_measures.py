@@ -50,9 +50,8 @@ def local_tokenizer(directory: str | Path) -> Tokenizer:
     """Load the tokenizer of a local copy of witiko/mathberta (LO) or of another model (LO-local)."""
     path = model_folder(directory) / "tokenizer.json"
     if not path.is_file():
-        raise PorismError(
-            "has no tokenizer.json", where=str(directory), fix="give a local copy of the model witiko/mathberta"
-        )
+        fact = "has no tokenizer.json"
+        raise PorismError(fact, where=str(directory), fix="give a local copy of the model witiko/mathberta")
     try:
         import tokenizers  # type: ignore[import-not-found, unused-ignore]
     except ImportError:

@@ -65,10 +65,8 @@ class Limits:
             low, colon, high = span.partition(":")
             bounds_are_numbers = all(not part or part.lstrip("-").isdecimal() for part in (low, high))
             if name not in cls.__slots__ or not colon or not bounds_are_numbers:
-                raise PorismError(
-                    f"unknown limit {text!r}",
-                    fix=f"write NAME=LOW:HIGH, where NAME is one of {', '.join(cls.__slots__)}",
-                )
+                fact = f"unknown limit {text!r}"
+                raise PorismError(fact, fix=f"write NAME=LOW:HIGH, where NAME is one of {', '.join(cls.__slots__)}")
             values[name] = Range(int(low) if low else -UNBOUNDED, int(high) if high else UNBOUNDED)
         return cls(**values)
 
@@ -161,9 +159,8 @@ def near_duplicate(one: Container[str], two: Container[str]) -> bool:
 def select(found: Sequence[TopicCandidate], number: int, seed: int) -> list[TopicCandidate]:
     """Choose topics at random, each stratum in proportion to its candidates (largest remainders); return them by id."""
     if len(found) < number:
-        raise PorismError(
-            f"{len(found)} candidates for {number} topics", fix="widen the limits or ask for fewer topics"
-        )
+        fact = f"{len(found)} candidates for {number} topics"
+        raise PorismError(fact, fix="widen the limits or ask for fewer topics")
     sizes = Counter(candidate.stratum for candidate in found)
     shares = {name: size * number / len(found) for name, size in sizes.items()}
     quota = {name: int(share) for name, share in shares.items()}

@@ -78,9 +78,8 @@ class Scores:
         wanted = set(topics)
         kept = tuple(topic for topic in self.topics if topic in wanted)
         if not kept:
-            raise PorismError(
-                f"run {self.run} has none of these topics", fix="compare the topic information with the qrels"
-            )
+            fact = f"run {self.run} has none of these topics"
+            raise PorismError(fact, fix="compare the topic information with the qrels")
         return Scores(self.run, self.average, self.measures, kept, self.values)
 
 
@@ -92,10 +91,8 @@ def score(qrels: Qrels, run: Run, measures: Sequence[Measure] = LAB, average: Av
     with _without_garbage_collection():
         judged_run = prime_filter(run, grades)
         if not judged_run.rankings:
-            raise PorismError(
-                f"run {run.name} has no judged hits, so it cannot be scored",
-                fix="check that run and qrels use the same ids (Task 2: visual ids; give --collection or --visual-map)",
-            )
+            fix = "check that run and qrels use the same ids (Task 2: visual ids; give --collection or --visual-map)"
+            raise PorismError(f"run {run.name} has no judged hits, so it cannot be scored", fix=fix)
         topics = _averaged_topics(grades, run, judged_run, average)
         values = {measure: dict.fromkeys(topics, 0.0) for measure in measures}
         for batch, group in _batches(measures).items():
@@ -129,16 +126,12 @@ def _check_topics(grades: Qrels, run: Run) -> None:
     if not grades:
         raise PorismError("the qrels have no judged item", fix="give judgments with grades 0 to 3")
     if run.kind == "task3":
-        raise PorismError(
-            f"{run.name} is a Task 3 run",
-            fix="score it with the map of its answers: porism eval QRELS RUN --answers MAP",
-        )
+        fact = f"{run.name} is a Task 3 run"
+        raise PorismError(fact, fix="score it with the map of its answers: porism eval QRELS RUN --answers MAP")
     if not run.rankings.keys() & grades.keys():
         ours, theirs = next(iter(run.rankings), "none"), next(iter(grades))
-        raise PorismError(
-            f"run {run.name} and the qrels have no topic in common (run: {ours}, qrels: {theirs})",
-            fix="give the qrels of the run's topics",
-        )
+        fact = f"run {run.name} and the qrels have no topic in common (run: {ours}, qrels: {theirs})"
+        raise PorismError(fact, fix="give the qrels of the run's topics")
 
 
 def _check_relevant(grades: Qrels, measures: Sequence[Measure]) -> None:
@@ -147,10 +140,8 @@ def _check_relevant(grades: Qrels, measures: Sequence[Measure]) -> None:
     for measure in measures:
         least = measure.least_relevant
         if highest < least and not measure.is_of_judging:
-            raise PorismError(
-                f"no item in the qrels has grade {least} or higher, so {measure} cannot be computed",
-                fix="give qrels with relevant items, or another rel=",
-            )
+            fact = f"no item in the qrels has grade {least} or higher, so {measure} cannot be computed"
+            raise PorismError(fact, fix="give qrels with relevant items, or another rel=")
 
 
 def _averaged_topics(grades: Qrels, run: Run, judged_run: Run, average: Average) -> tuple[str, ...]:

@@ -64,9 +64,8 @@ def year_of(topic: str) -> int:
     """Return the edition of a topic: numbers 1-200 are of 2020, 201-300 of 2021, 301-400 of 2022."""
     digits = topic.partition(".")[2]
     if not digits.isdecimal() or not 1 <= int(digits) <= 400:
-        raise PorismError(
-            f"{topic} is not a topic of the lab", fix="compare runs on the topics A.1 to A.400 or B.1 to B.400"
-        )
+        fact = f"{topic} is not a topic of the lab"
+        raise PorismError(fact, fix="compare runs on the topics A.1 to A.400 or B.1 to B.400")
     return 2020 if int(digits) <= 200 else 2021 if int(digits) <= 300 else 2022
 
 

@@ -47,9 +47,8 @@ def subset_table(experiment: Experiment, infos: Mapping[str, TopicInfo]) -> Resu
             means = map(subset.scores.mean, experiment.measures)
             rows.append((scores.run, subset.property, subset.value, len(subset.scores.topics), *means))
     if not rows:
-        raise PorismError(
-            "the topic information and the qrels have no topic in common", fix="give the information of the same topics"
-        )
+        fact = "the topic information and the qrels have no topic in common"
+        raise PorismError(fact, fix="give the information of the same topics")
     columns = ("run", "property", "value", "topics", *map(str, experiment.measures))
     return ResultTable("subsets", columns, tuple(rows), "By kind of topic", (experiment.note,))
 
@@ -102,9 +101,8 @@ def left_out_table(experiment: Experiment) -> ResultTable:
     """A row per run: its score without the judgments that only its team contributed, by the first measure."""
     by_team = teams(experiment.runs)
     if len(by_team) < 2:
-        raise PorismError(
-            "leaving a team out needs runs of two teams", fix="name runs of several teams (group-task-id-...)"
-        )
+        fact = "leaving a team out needs runs of two teams"
+        raise PorismError(fact, fix="name runs of several teams (group-task-id-...)")
     found = leave_team_out(experiment.qrels, by_team, experiment.measures[0], average=experiment.average)
     rows = tuple((one.team, one.run, str(one.measure), one.removed, one.full, one.reduced, one.change) for one in found)
     columns = ("team", "run", "measure", "judgments removed", "all", "without the team", "change")

@@ -53,16 +53,14 @@ def _main_assignments(journal: Journal, task: int, topic: str, assessor: str = "
 def assign_topic(journal: Journal, assessor: str, task: int, topic: str) -> int:
     """Assign the items of a topic that nobody has yet, in pool order. After the pool grew, this adds the new items."""
     if not journal.read(f"SELECT 1 {TO_JUDGE} LIMIT 1", (task, topic)):
-        raise PorismError(
-            f"topic {topic} has no items to judge in task {task}", fix="load its pool first: porism lab assess load"
-        )
+        fact = f"topic {topic} has no items to judge in task {task}"
+        raise PorismError(fact, fix="load its pool first: porism lab assess load")
     assigned = "SELECT assigned.item FROM assigned JOIN assignment ON id = assignment WHERE purpose = 'main'"
     rows = journal.read(f"SELECT key {TO_JUDGE} AND key NOT IN ({assigned}) ORDER BY position", (task, topic))
     owners = [given.assessor for given in _main_assignments(journal, task, topic)]
     if not rows and owners and assessor not in owners:
-        raise PorismError(
-            f"topic {topic} is judged by {owners[0]}", fix="assign second opinions with `porism lab assess dual`"
-        )
+        fact = f"topic {topic} is judged by {owners[0]}"
+        raise PorismError(fact, fix="assign second opinions with `porism lab assess dual`")
     return assign_items(journal, Duty(assessor, task, topic, "main"), [row["key"] for row in rows])
 
 
@@ -70,10 +68,8 @@ def move_topic(journal: Journal, giver: str, taker: str, task: int, topic: str) 
     """Move the items of a topic that an assessor has not judged to a colleague. What was judged stays theirs."""
     mine = _main_assignments(journal, task, topic, giver)
     if not mine:
-        raise PorismError(
-            f"{giver} does not judge topic {topic} of task {task}",
-            fix="see who does: porism lab assess progress JOURNAL",
-        )
+        fact = f"{giver} does not judge topic {topic} of task {task}"
+        raise PorismError(fact, fix="see who does: porism lab assess progress JOURNAL")
     require_assessor(journal, taker)
     assignment = mine[0]
     values = journal.current_values(assignment.id)
@@ -138,9 +134,8 @@ def assign_dual(journal: Journal, assessor: str, task: int, topic: str, size: in
     for key, highest in sorted(best.items()):
         strata.setdefault(highest, []).append(key)
     if not strata:
-        raise PorismError(
-            f"{others[0].assessor} has judged nothing of topic {topic} yet", fix="draw second opinions after the first"
-        )
+        fact = f"{others[0].assessor} has judged nothing of topic {topic} yet"
+        raise PorismError(fact, fix="draw second opinions after the first")
     drawn = stratified_sample(dict(sorted(strata.items())), len(best) if size is None else size, seed, topic, "dual")
     return assign_items(journal, Duty(assessor, task, topic, "dual"), drawn)
 
@@ -152,10 +147,8 @@ def assign_training(journal: Journal, assessor: str, task: int, round_number: in
         (task, round_number),
     )
     if not rows:
-        raise PorismError(
-            f"training round {round_number} of task {task} has no items",
-            fix="porism lab assess train JOURNAL --known FILE",
-        )
+        fact = f"training round {round_number} of task {task} has no items"
+        raise PorismError(fact, fix="porism lab assess train JOURNAL --known FILE")
     topics: dict[str, list[str]] = {}
     for row in rows:
         topics.setdefault(row["topic"], []).append(row["key"])
@@ -167,9 +160,8 @@ def assign_extra(journal: Journal, assessor: str, topic: str, size: int, seed: i
     """Assign the two yes/no questions on a sample of a topic: half posts, half written answers if possible."""
     rows = journal.read(f"SELECT key, item {TO_JUDGE} ORDER BY key", (1, topic))
     if not rows:
-        raise PorismError(
-            f"topic {topic} has no items to judge in task 1", fix="load its pool first: porism lab assess load"
-        )
+        fact = f"topic {topic} has no items to judge in task 1"
+        raise PorismError(fact, fix="load its pool first: porism lab assess load")
     written = [row["key"] for row in rows if is_written_answer(row["item"])]
     posts = [row["key"] for row in rows if not is_written_answer(row["item"])]
     half = min(len(written), (size + 1) // 2)

@@ -145,10 +145,8 @@ def load_pool(
     texts = {(answer.topic, answer.id): answer.text for answer in answers}
     known = {row["id"] for row in journal.read("SELECT id FROM topic WHERE task = ?", (task,))}
     if missing := sorted({item.topic for item in items} - known, key=topic_key):
-        raise PorismError(
-            f"the pool has topics that are not loaded: {', '.join(missing[:5])}",
-            fix="give the topics file of this pool",
-        )
+        fact = f"the pool has topics that are not loaded: {', '.join(missing[:5])}"
+        raise PorismError(fact, fix="give the topics file of this pool")
     added = 0
     with journal.write() as connection:
         rows = connection.execute(
@@ -243,12 +241,10 @@ def load_training(journal: Journal, task: int, items: Sequence[TrainingItem]) ->
 def _check_training(journal: Journal, task: int, items: Sequence[TrainingItem]) -> None:
     pooled = journal.read("SELECT DISTINCT topic FROM item WHERE task = ? AND known_grade IS NULL", (task,))
     if clash := sorted({item.topic for item in items} & {row["topic"] for row in pooled}, key=topic_key):
-        raise PorismError(
-            f"training topics are also in the pool: {', '.join(clash[:5])}", fix="train on topics of an earlier year"
-        )
+        fact = f"training topics are also in the pool: {', '.join(clash[:5])}"
+        raise PorismError(fact, fix="train on topics of an earlier year")
     for item in items:
         step = grade(item.grade)
         if step is None or not step.graded:
-            raise PorismError(
-                f"{item.grade} is not a grade (topic {item.topic}, item {item.item})", fix="use 0, 1, 2 or 3"
-            )
+            fact = f"{item.grade} is not a grade (topic {item.topic}, item {item.item})"
+            raise PorismError(fact, fix="use 0, 1, 2 or 3")

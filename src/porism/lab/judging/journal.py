@@ -173,11 +173,8 @@ class Journal:
             journal._add_checks()
         elif version != str(FORMAT):
             journal.close()
-            raise PorismError(
-                "not a journal of this version, or it is damaged",
-                where=str(path),
-                fix="name a file that `porism lab assess create` made, or restore the last backup",
-            )
+            fix = "name a file that `porism lab assess create` made, or restore the last backup"
+            raise PorismError("not a journal of this version, or it is damaged", where=str(path), fix=fix)
         return journal
 
     def _version(self) -> str:

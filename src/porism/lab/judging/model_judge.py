@@ -164,11 +164,9 @@ class ModelJudge:
             if found := parse_reply(made.text):
                 return CardGrade(*found, usage)
         fact = f"none of {self._attempts.number} replies about item {item.item} gives a grade"
-        raise PorismError(
-            f"{fact}; the last was {printable(last)!r}",
-            where=f"the endpoint {address(self._endpoint.url)}",
-            fix="use a model that follows instructions; what it judged is stored, and the same command continues",
-        )
+        fact = f"{fact}; the last was {printable(last)!r}"
+        fix = "use a model that follows instructions; what it judged is stored, and the same command continues"
+        raise PorismError(fact, where=f"the endpoint {address(self._endpoint.url)}", fix=fix)
 
 
 def _question(job: Assignment, topic: Topic) -> str:

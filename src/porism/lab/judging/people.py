@@ -28,10 +28,8 @@ PURPOSES = ("dual", "training")  # what a model may be assigned
 def check_purpose(assessor: str, purpose: str) -> None:
     """Refuse to assign a model anything that becomes qrels or is meant for people."""
     if is_model(assessor) and purpose not in PURPOSES:
-        raise PorismError(
-            f"{assessor} is a model, whose judgments never become qrels",
-            fix=f"assign a second opinion: porism lab assess dual JOURNAL {assessor} TOPIC",
-        )
+        fact = f"{assessor} is a model, whose judgments never become qrels"
+        raise PorismError(fact, fix=f"assign a second opinion: porism lab assess dual JOURNAL {assessor} TOPIC")
 
 
 WINDOW_SECONDS = 900.0  # attempts are forgotten after this time

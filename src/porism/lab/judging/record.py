@@ -77,10 +77,8 @@ def _check(entry: JournalEntry, cards: dict[str, int], assignment: Assignment) -
         raise PorismError("the item is not in this assignment", fix="go back to your list")
     if not form.fullmatch(entry.value):
         short = len(entry.value) <= TEXT_LIMIT
-        raise PorismError(
-            f"{entry.value[:40]!r} is not a valid {entry.field}" if short else f"the {entry.field} is too long",
-            fix="load the page again" if short else f"use at most {TEXT_LIMIT} characters",
-        )
+        fact = f"{entry.value[:40]!r} is not a valid {entry.field}" if short else f"the {entry.field} is too long"
+        raise PorismError(fact, fix="load the page again" if short else f"use at most {TEXT_LIMIT} characters")
     is_extra = assignment.purpose == "extra"
     if (entry.field == "grade" and is_extra) or (entry.field in EXTRA_QUESTIONS and not is_extra):
         raise PorismError(f"this assignment has no field {entry.field!r}", fix="go back to your list")

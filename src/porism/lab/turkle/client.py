@@ -70,13 +70,11 @@ def call(server: Server, method: str, path: str, body: object = None) -> bytes:
             return content
     except urllib.error.HTTPError as error:
         reply = error.read(2000).decode("utf-8", "replace")
-        raise PorismError(
-            f"the Turkle server replied {error.code}: {reply}", where=address, fix="check the token and the batch"
-        ) from None
+        fact = f"the Turkle server replied {error.code}: {reply}"
+        raise PorismError(fact, where=address, fix="check the token and the batch") from None
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-        raise PorismError(
-            f"the Turkle server does not answer: {error}", where=address, fix="check the address; is it running?"
-        ) from None
+        fact = f"the Turkle server does not answer: {error}"
+        raise PorismError(fact, where=address, fix="check the address; is it running?") from None
 
 
 def call_json(server: Server, method: str, path: str, body: object = None) -> Any:
@@ -109,11 +107,8 @@ def upload(server: Server, folder: Path) -> dict[str, int]:
     )
     users = {user["username"]: user["id"] for user in paginated(server, "users/")}
     if missing := sorted({entry.assessor for entry in entries} - users.keys()):
-        raise PorismError(
-            f"the Turkle server has no user {', '.join(missing)}",
-            where=server.url,
-            fix="create these users there first",
-        )
+        fact = f"the Turkle server has no user {', '.join(missing)}"
+        raise PorismError(fact, where=server.url, fix="create these users there first")
     for entry in entries:
         if entry.screen not in sent["projects"]:
             sent["projects"][entry.screen] = _create_project(server, entry.screen, folder)
@@ -138,11 +133,8 @@ def _create_batch(server: Server, project: int, entry: BatchEntry, user: int, fo
     call_json(server, "PUT", f"batches/{batch}/permissions/", {"users": [user], "groups": []})
     tasks = progress(server, batch).tasks
     if tasks != entry.tasks:
-        raise PorismError(
-            f"batch {batch} has {tasks} tasks instead of {entry.tasks}",
-            where=server.url,
-            fix="delete it there and upload again",
-        )
+        fact = f"batch {batch} has {tasks} tasks instead of {entry.tasks}"
+        raise PorismError(fact, where=server.url, fix="delete it there and upload again")
     return batch
 
 
@@ -169,18 +161,13 @@ def download(server: Server, batch: int) -> str:
     if is_complete(text, expected):
         return text
     if not server.user:
-        raise PorismError(
-            f"the results of batch {batch} are truncated (a known bug of Turkle's API with non-ASCII text)",
-            where=server.url,
-            fix="give --user and TURKLE_PASSWORD, so that the admin page's download can be used",
-        )
+        fact = f"the results of batch {batch} are truncated (a known bug of Turkle's API with non-ASCII text)"
+        fix = "give --user and TURKLE_PASSWORD, so that the admin page's download can be used"
+        raise PorismError(fact, where=server.url, fix=fix)
     text = admin_download(server, batch)
     if not is_complete(text, expected):
-        raise PorismError(
-            f"the results of batch {batch} are not {expected} complete rows",
-            where=server.url,
-            fix="try again when nobody works on it",
-        )
+        fact = f"the results of batch {batch} are not {expected} complete rows"
+        raise PorismError(fact, where=server.url, fix="try again when nobody works on it")
     return text
 
 
@@ -203,13 +190,11 @@ def admin_download(server: Server, batch: int) -> str:
         with opener.open(request, timeout=TIMEOUT) as response:
             text: str = response.read().decode("utf-8")
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-        raise PorismError(
-            f"the admin page does not answer: {error}", where=base, fix="check the address, name and password"
-        ) from None
+        fact = f"the admin page does not answer: {error}"
+        raise PorismError(fact, where=base, fix="check the address, name and password") from None
     if not text.startswith(("HITId", '"HITId"')):
-        raise PorismError(
-            "the admin page refused the login", where=base, fix="check the name and password; the user must be staff"
-        )
+        fact = "the admin page refused the login"
+        raise PorismError(fact, where=base, fix="check the name and password; the user must be staff")
     return text
 
 
@@ -217,9 +202,8 @@ def download_all(server: Server, folder: Path) -> list[Path]:
     """Download the results of every batch that was uploaded from this folder; return the files."""
     record = folder / UPLOADED
     if not record.exists():
-        raise PorismError(
-            "nothing was uploaded from this folder", where=str(folder), fix=f"porism lab turkle upload {folder}"
-        )
+        fact = "nothing was uploaded from this folder"
+        raise PorismError(fact, where=str(folder), fix=f"porism lab turkle upload {folder}")
     paths = []
     for name, batch in json.loads(record.read_text())["batches"].items():
         path = folder / f"{name}_results.csv"
