@@ -10,8 +10,7 @@ import pytest
 from lab_case import ATTACK, LabCase
 from porism.errors import PorismError
 from porism.lab.judging.assessments import assessments
-from porism.lab.judging.assign import assign_extra, assign_topic
-from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.assignments import assign_extra, assign_topic, assigned_items, assignments
 from porism.lab.judging.content import ContentRenderer
 from porism.lab.judging.exports import format_time, parse_time, results_csv
 from porism.lab.judging.journal import Journal, JournalEntry

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Collection as Container
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from porism.corpus.content import Content, batched
 from porism.corpus.post import Link, Post
@@ -190,8 +191,7 @@ ELEMENTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenFormula:
+class ChosenFormula(NamedTuple):
     """A formula with the properties over which the choice is balanced."""
 
     formula: TopicFormula
@@ -224,15 +224,11 @@ def choose_query_formulas(topics: Sequence[Topic]) -> dict[str, ChosenFormula]:
     used: Counter[str] = Counter()
     chosen: dict[str, ChosenFormula] = {}
     for topic in topics:
-        options = [
-            ChosenFormula(formula, complexity(formula.latex), elements(formula.latex))
-            for formula in suitable(topic.formulas)
-        ]
-        if not options:
-            continue
-        best = min(options, key=lambda option: (used[option.complexity], min(used[name] for name in option.elements)))
-        used.update([best.complexity, *best.elements])
-        chosen[topic.id] = best
+        options = [ChosenFormula(one, complexity(one.latex), elements(one.latex)) for one in suitable(topic.formulas)]
+        if options:
+            best = min(options, key=lambda one: (used[one.complexity], min(used[name] for name in one.elements)))
+            used.update([best.complexity, *best.elements])
+            chosen[topic.id] = best
     return chosen
 
 
@@ -245,21 +241,22 @@ NOTICE = re.compile(
 
 def to_topics(chosen: Sequence[TopicCandidate], first: int) -> list[Topic]:
     """Turn questions into topics A.first, A.first+1, ...; formula ids count through all of them from q_1."""
-    topics = []
-    number = 0
+    topics, numbers = [], count(1)
     for offset, candidate in enumerate(chosen):
         post = candidate.post
         formulas: list[TopicFormula] = []
-        fields: dict[str, str] = {}
-        for name, text in (("title", post.title.html()), ("question", NOTICE.sub("", post.body.html()))):
-            parts: list[TopicPiece] = []
-            for part in split_formulas(text):
-                if part.latex is not None:
-                    number += 1
-                    formulas.append(TopicFormula(f"q_{number}", part.latex, "title" if name == "title" else "question"))
-                    part = replace(part, id=f"q_{number}")
-                parts.append(part)
-            fields[name] = to_html(parts).strip()
+        fields: dict[Literal["title", "question"], str] = {
+            "title": post.title.html(),
+            "question": NOTICE.sub("", post.body.html()),
+        }
+        for name, text in fields.items():
+            pieces: list[TopicPiece] = []
+            for piece in split_formulas(text):
+                if piece.latex is not None:
+                    formulas.append(TopicFormula(f"q_{next(numbers)}", piece.latex, name))
+                    piece = replace(piece, id=formulas[-1].id)
+                pieces.append(piece)
+            fields[name] = to_html(pieces).strip()
         topics.append(Topic(f"A.{first + offset}", fields["title"], fields["question"], post.tags, tuple(formulas)))
     return topics
 
@@ -275,45 +272,29 @@ def write_topic_set(
     queries = choose_query_formulas(topics)
     with atomic_directory(directory) as folder:
         write_topics(topics, folder / "topics-task1.xml")
-        write_topics(
-            [_formula_topic(topic, queries[topic.id]) for topic in topics if topic.id in queries],
+        with_query = [(topic, queries[topic.id].formula) for topic in topics if topic.id in queries]
+        write_topics(  # A.3 becomes B.3
+            [replace(topic, id=f"B.{topic.id[2:]}", formula_id=one.id, latex=one.latex) for topic, one in with_query],
             folder / "topics-task2.xml",
         )
-        _write_formulas(topics, chosen, folder / "formulas.tsv")
+        with atomic_file(folder / "formulas.tsv") as out:
+            writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+            writer.writerow(["id", "topic_id", "thread_id", "type", "formula"])
+            for topic, candidate in zip(topics, chosen, strict=True):
+                thread = candidate.post.thread_id
+                writer.writerows([one.id, topic.id, thread, one.field, one.latex] for one in topic.formulas)
         with atomic_file(folder / "information.csv") as out:
             writer = csv.writer(out, lineterminator="\n")
             writer.writerow(["Topic", "Category", "Difficulty", "Dependency", "Multi-Part", "Complexity"])
-            writer.writerows(
-                [topic.id, "", "", "", "", queries[topic.id].complexity if topic.id in queries else ""]
-                for topic in topics
-            )
-    _write_oracle(topics, chosen, oracle)
-    return topics
-
-
-def _formula_topic(topic: Topic, query: ChosenFormula) -> Topic:
-    """Return the Task 2 topic of a question: B.3 for A.3."""
-    return replace(topic, id=f"B.{topic.id[2:]}", formula_id=query.formula.id, latex=query.formula.latex)
-
-
-def _write_formulas(topics: Sequence[Topic], chosen: Sequence[TopicCandidate], path: Path) -> None:
-    with atomic_file(path) as out:
-        writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-        writer.writerow(["id", "topic_id", "thread_id", "type", "formula"])
-        for topic, candidate in zip(topics, chosen, strict=True):
-            writer.writerows(
-                [formula.id, topic.id, candidate.post.thread_id, formula.field, formula.latex]
-                for formula in topic.formulas
-            )
-
-
-def _write_oracle(topics: Sequence[Topic], chosen: Sequence[TopicCandidate], path: str | Path) -> None:
-    """Write topic, question, linked question and kind of link."""
-    with atomic_file(path) as out:
+            for topic in topics:
+                level = queries[topic.id].complexity if topic.id in queries else ""
+                writer.writerow([topic.id, "", "", "", "", level])
+    with atomic_file(oracle) as out:
         out.write("topic\tquestion\tother\tkind\n")
         for topic, candidate in zip(topics, chosen, strict=True):
             for kind, others in (("duplicate", candidate.duplicates), ("related", candidate.related)):
                 out.writelines(f"{topic.id}\t{candidate.post.id}\t{other}\t{kind}\n" for other in others)
+    return topics
 
 
 class TopicCounts(NamedTuple):

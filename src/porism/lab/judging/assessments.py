@@ -11,6 +11,7 @@ from typing import NamedTuple
 from porism.evaluate.qrels import read_qrels
 from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, assigned_items, assignments
 from porism.lab.judging.journal import Event, FieldKey, Journal
+from porism.lab.judging.people import is_model
 from porism.lab.sampling import shuffled
 from porism.records import Judgment
 
@@ -115,12 +116,8 @@ class ExtraAnswer(NamedTuple):
 def assessments(journal: Journal, *purposes: str) -> list[Assessment]:
     """Return every current grade with its comment and time, for the given purposes or for all that have grades."""
     wanted = purposes or ("main", "dual", "training")
-    return [
-        found
-        for assignment in assignments(journal)
-        if assignment.purpose in wanted
-        for found in _assessments_of(journal, assignment)
-    ]
+    chosen = (assignment for assignment in assignments(journal) if assignment.purpose in wanted)
+    return [found for assignment in chosen for found in _assessments_of(journal, assignment)]
 
 
 def _assessments_of(journal: Journal, assignment: Assignment) -> Iterator[Assessment]:
@@ -149,9 +146,7 @@ def _assessments_of(journal: Journal, assignment: Assignment) -> Iterator[Assess
 def extra_answers(journal: Journal) -> list[ExtraAnswer]:
     """Return the answers to the extra questions where both questions were answered."""
     found = []
-    for assignment in assignments(journal):
-        if assignment.purpose != "extra":
-            continue
+    for assignment in (one for one in assignments(journal) if one.purpose == "extra"):
         values = journal.current_values(assignment.id)
         for item in assigned_items(journal, assignment.id):
             machine, unrelated = (values.get(FieldKey(item.key, 1, question)) for question in EXTRA_QUESTIONS)
@@ -169,12 +164,9 @@ def judgments_in_order(path: str | Path, task: int, seed: int) -> list[Judgment]
         with Path(path).open("rb") as stream:
             if stream.read(len(SQLITE)) == SQLITE:
                 return journal_judgments(Journal.open(path), task)
-    qrels = read_qrels(path)
-    return shuffled(
-        [Judgment(topic, item, grade) for topic, grades in qrels.items() for item, grade in grades.items()],
-        seed,
-        "order",
-    )
+    qrels = read_qrels(path).items()
+    judgments = [Judgment(topic, item, grade) for topic, grades in qrels for item, grade in grades.items()]
+    return shuffled(judgments, seed, "order")
 
 
 def journal_judgments(journal: Journal, task: int) -> list[Judgment]:
@@ -182,14 +174,6 @@ def journal_judgments(journal: Journal, task: int) -> list[Judgment]:
     given = [found for found in main_judgments(assessments(journal, "main")) if found.task == task]
     ordered = sorted(given, key=lambda found: (found.submitted, found.topic, found.item, found.instance))
     return [Judgment(found.topic, found.item, found.grade) for found in ordered]
-
-
-MODEL_PREFIX = "model."
-
-
-def is_model(assessor: str) -> bool:
-    """Return whether an account belongs to a language model."""
-    return assessor.startswith(MODEL_PREFIX)
 
 
 def of_people(assessments: Iterable[Assessment]) -> list[Assessment]:

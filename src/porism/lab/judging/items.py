@@ -44,8 +44,7 @@ class JudgedItem(NamedTuple):
     item: str
 
 
-@dataclass(frozen=True, slots=True)
-class TopicAssignment:
+class TopicAssignment(NamedTuple):
     """A topic of the pool: how many items it has to judge, and who judges them (names between commas)."""
 
     task: int
@@ -107,9 +106,7 @@ def topic_threads(path: str | Path | None) -> dict[str, int]:
     if path is None:
         return {}
     with open_text(path) as stream:
-        rows = [
-            row for row in csv.reader(stream, delimiter="\t") if len(row) > 2 and re.fullmatch("[0-9]{1,15}", row[2])
-        ]
+        rows = [row for row in csv.reader(stream, delimiter="\t") if re.fullmatch("[0-9]{1,15}", "".join(row[2:3]))]
     # A.7 and B.7 come from the same question.
     return {prefix + row[1][1:]: int(row[2]) for row in rows for prefix in "AB"}
 
@@ -120,12 +117,9 @@ def load_topics(journal: Journal, task: int, topics: Iterable[Topic], threads: M
         (task, t.id, t.title, t.question, ",".join(t.tags), t.formula_id, t.latex, (threads or {}).get(t.id))
         for t in topics
     ]
+    columns = "task, id, title, question, tags, formula_id, latex, thread_id"
     with journal.write() as connection:
-        connection.executemany(
-            "INSERT OR REPLACE INTO topic (task, id, title, question, tags, formula_id, latex, thread_id) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            rows,
-        )
+        connection.executemany(f"INSERT OR REPLACE INTO topic ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
     return len(rows)
 
 
@@ -149,10 +143,8 @@ def load_pool(
         raise PorismError(fact, fix="give the topics file of this pool")
     added = 0
     with journal.write() as connection:
-        rows = connection.execute(
-            "SELECT topic, max(position) AS last FROM item WHERE task = ? GROUP BY topic", (task,)
-        )
-        last = {row["topic"]: row["last"] for row in rows}
+        query = "SELECT topic, max(position) AS last FROM item WHERE task = ? GROUP BY topic"
+        last = {row["topic"]: row["last"] for row in connection.execute(query, (task,))}
         for item in items:
             position = last.get(item.topic, 0) + 1
             drawn = seeded_random(seed, item.topic, "sample", item.item).random() < sample
@@ -223,7 +215,15 @@ def read_training_items(path: str | Path) -> list[TrainingItem]:
 
 def load_training(journal: Journal, task: int, items: Sequence[TrainingItem]) -> int:
     """Store training items. Their topics must be loaded, and must not be topics of the pool."""
-    _check_training(journal, task, items)
+    pooled = journal.read("SELECT DISTINCT topic FROM item WHERE task = ? AND known_grade IS NULL", (task,))
+    if clash := sorted({item.topic for item in items} & {row["topic"] for row in pooled}, key=topic_key):
+        fact = f"training topics are also in the pool: {', '.join(clash[:5])}"
+        raise PorismError(fact, fix="train on topics of an earlier year")
+    for training in items:
+        step = grade(training.grade)
+        if step is None or not step.graded:
+            fact = f"{training.grade} is not a grade (topic {training.topic}, item {training.item})"
+            raise PorismError(fact, fix="use 0, 1, 2 or 3")
     with journal.write() as connection:
         for position, training in enumerate(items, 1):
             cards = (training.instance,) if training.instance else ()
@@ -231,20 +231,6 @@ def load_training(journal: Journal, task: int, items: Sequence[TrainingItem]) ->
             if not _insert_item(connection, task, item, position, True, ""):
                 fact = f"item {training.item} of topic {training.topic} occurs twice"
                 raise PorismError(fact, fix="list each training item once")
-            connection.execute(
-                "UPDATE item SET known_grade = ?, reason = ? WHERE key = ?",
-                (training.grade, training.reason, opaque_key(task, training.topic, training.item)),
-            )
+            known = (training.grade, training.reason, opaque_key(task, training.topic, training.item))
+            connection.execute("UPDATE item SET known_grade = ?, reason = ? WHERE key = ?", known)
     return len(items)
-
-
-def _check_training(journal: Journal, task: int, items: Sequence[TrainingItem]) -> None:
-    pooled = journal.read("SELECT DISTINCT topic FROM item WHERE task = ? AND known_grade IS NULL", (task,))
-    if clash := sorted({item.topic for item in items} & {row["topic"] for row in pooled}, key=topic_key):
-        fact = f"training topics are also in the pool: {', '.join(clash[:5])}"
-        raise PorismError(fact, fix="train on topics of an earlier year")
-    for item in items:
-        step = grade(item.grade)
-        if step is None or not step.graded:
-            fact = f"{item.grade} is not a grade (topic {item.topic}, item {item.item})"
-            raise PorismError(fact, fix="use 0, 1, 2 or 3")

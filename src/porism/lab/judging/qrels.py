@@ -7,10 +7,10 @@ of the official file (a single item would decide its whole score) and kept in th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from porism.corpus.content import Content
 from porism.corpus.sources.raw import RowError
@@ -43,20 +43,16 @@ def merge(assessments: Iterable[Assessment], task: int) -> list[Judgment]:
 
 
 def _sort_key(item: ItemId) -> tuple[tuple[str, int, str], tuple[str, int, str]]:
-    return topic_key(item.topic), item_key(item.item)
-
-
-def item_key(item: str) -> tuple[str, int, str]:
-    """Return a sort key that puts items in the order of their numbers."""
-    head, _, tail = item.rpartition("_")
-    return (head, int(tail), "") if tail.isdigit() else (head, 0, item)
+    """Return a key that puts topics and their items in the order of their numbers."""
+    head, _, tail = item.item.rpartition("_")
+    return topic_key(item.topic), (head, int(tail), "") if tail.isdigit() else (head, 0, item.item)
 
 
 def kept_topics(judgments: Iterable[Judgment], minimum: int = MINIMUM_RELEVANT) -> set[str]:
     """Return the topics with at least `minimum` items of grade Medium or High."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for judgment in judgments:
-        counts[judgment.topic] = counts.get(judgment.topic, 0) + (RELEVANT <= judgment.grade <= 3)
+        counts[judgment.topic] += RELEVANT <= judgment.grade <= 3
     return {topic for topic, count in counts.items() if count >= minimum}
 
 
@@ -134,8 +130,8 @@ def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_R
     """
     judgments: list[Judgment] = []
     unknown: list[str] = []
-    rows = [_read(row) for row in read_table(path, COLUMNS, quoted=False)]
-    formulas = content.formulas_by_post([one.post_id for one in rows])
+    rows = [(row, *_post_and_grade(row)) for row in read_table(path, COLUMNS, quoted=False)]
+    formulas = content.formulas_by_post([post_id for _, post_id, _ in rows])
     for row, post_id, grade in rows:
         same = [formula for formula in formulas.get(post_id, ()) if formula.latex == row["latex"]]
         judgments += [Judgment(row["topic"], str(formula.visual_id), grade) for formula in same]
@@ -144,30 +140,21 @@ def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_R
     if unknown:
         where, message = listed(unknown).split(": ", 1)
         raise PorismError(message, where=where, fix="name the collection whose posts were judged")
-    merged = [
-        Judgment(topic, item, grade)
-        for topic, grades in sorted(from_judgments(judgments).items(), key=lambda pair: topic_key(pair[0]))
-        for item, grade in sorted(grades.items(), key=lambda pair: item_key(pair[0]))
-    ]
+    qrels = from_judgments(judgments)
+    merged = sorted(
+        (Judgment(topic, item, grade) for topic, grades in qrels.items() for item, grade in grades.items()),
+        key=lambda judgment: _sort_key(ItemId(judgment.topic, judgment.item)),
+    )
     kept = kept_topics(merged, minimum)
-    removed = {judgment.topic for judgment in merged} - kept
     official = [judgment for judgment in merged if judgment.topic in kept]
-    return QrelsVariants({"official": official, "all": merged}, tuple(sorted(removed, key=topic_key)))
+    return QrelsVariants({"official": official, "all": merged}, tuple(sorted(qrels.keys() - kept, key=topic_key)))
 
 
-class _JudgedRow(NamedTuple):
-    """A row of the table with its numbers."""
-
-    row: Row
-    post_id: int
-    grade: int
-
-
-def _read(row: Row) -> _JudgedRow:
+def _post_and_grade(row: Row) -> tuple[int, int]:
     try:
         grade = row.number("grade")
         if 0 <= grade <= HIGHEST:
-            return _JudgedRow(row, row.number("post_id"), grade)
+            return row.number("post_id"), grade
         problem = f"grade {grade} is not one of 0, 1, 2, 3"
     except RowError as error:
         problem = str(error)

@@ -56,15 +56,21 @@ def record_entries(
     request_key: str,
     at: float | None = None,
 ) -> int:
-    """Check entries and store all of them or none; return how many were new."""
+    """Check entries and store all of them or none; return how many were new.
+
+    A training grade cannot be changed after the known grade was shown; a repeated request is no change.
+    """
     assignment = own_assignment(journal, assessor, assignment_id)
     if not REQUEST_KEY.fullmatch(request_key):
         raise PorismError("the form has no request key", fix="load the page again")
     cards = {key: card_count(journal, assignment_id, key) for key in {entry.item for entry in entries}}
     for entry in entries:
         _check(entry, cards, assignment)
-    if assignment.purpose == "training":
-        _refuse_changes_after_feedback(journal, assignment, entries, request_key)
+    submitted = submitted_items(journal, assignment_id) if assignment.purpose == "training" else set()
+    for entry in entries:
+        may_change = entry.item in submitted and entry.field != "open"
+        if may_change and not journal.has_entry(assignment_id, entry, request_key):
+            raise PorismError("a training grade cannot be changed after its feedback", fix="go on to the next item")
     return journal.append(assessor, assignment_id, entries, request_key, at)
 
 
@@ -82,17 +88,6 @@ def _check(entry: JournalEntry, cards: dict[str, int], assignment: Assignment) -
     is_extra = assignment.purpose == "extra"
     if (entry.field == "grade" and is_extra) or (entry.field in EXTRA_QUESTIONS and not is_extra):
         raise PorismError(f"this assignment has no field {entry.field!r}", fix="go back to your list")
-
-
-def _refuse_changes_after_feedback(
-    journal: Journal, assignment: Assignment, entries: Iterable[JournalEntry], request_key: str
-) -> None:
-    """Refuse to change a training grade after the known grade was shown; a repeated request is no change."""
-    submitted = submitted_items(journal, assignment.id)
-    for entry in entries:
-        is_change = entry.field != "open" and not journal.has_entry(assignment.id, entry, request_key)
-        if entry.item in submitted and is_change:
-            raise PorismError("a training grade cannot be changed after its feedback", fix="go on to the next item")
 
 
 class ConversationMessage(NamedTuple):

@@ -27,10 +27,10 @@ from porism.corpus.post import Post
 from porism.errors import PorismError, listed
 from porism.evaluate.table import text_of_cell
 from porism.files import atomic_directory
-from porism.lab.judging.assign import assign_items
 from porism.lab.judging.assignments import (
     AssignedItem,
     Assignment,
+    assign_items,
     assigned_items,
     assignments,
     find_assignment,
