@@ -50,14 +50,12 @@ def read_experiment(
             fact = "qrels of formula instances need visual ids"
             raise PorismError(fact, fix="give --collection DIR or --visual-map FILE")
         grades = visual_qrels(grades, visual)
-    return score_runs(grades, map(_labelled, read_runs(runs, visual)), measures, average)
-
-
-def _labelled(run: Run) -> Run:
-    """Return a run whose name says that it used a substitute for a model, if its run id does."""
-    if not run.tag.endswith(SUBSTITUTE_TAG) or SUBSTITUTE_TAG.strip("-") in run.name:
-        return run
-    return replace(run, name=f"{run.name} ({SUBSTITUTE_TAG.strip('-')})")
+    # The name of a run says that it used a substitute for a model, if its run id does.
+    label, found = SUBSTITUTE_TAG.strip("-"), read_runs(runs, visual)
+    for place, run in enumerate(found):
+        if run.tag.endswith(SUBSTITUTE_TAG) and label not in run.name:
+            found[place] = replace(run, name=f"{run.name} ({label})")
+    return score_runs(grades, found, measures, average)
 
 
 def score_runs(
@@ -66,9 +64,9 @@ def score_runs(
     """Score several runs on one set of judgments."""
     every = tuple(runs)
     names = [run.name for run in every]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise PorismError(f"two runs are named {twice}", fix="give their files different names")
+    for name in names:
+        if names.count(name) > 1:
+            raise PorismError(f"two runs are named {name}", fix="give their files different names")
     if not every:
         raise PorismError("no run to score", fix="name at least one run file")
     scores = tuple(score(qrels, run, measures, average) for run in every)

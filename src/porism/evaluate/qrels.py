@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from porism.errors import PorismError, listed
@@ -21,8 +21,7 @@ FORMAT = "write one line per judgment: topic, 0, item, grade (0 to 3)"
 
 @report_unreadable(FORMAT)
 def read_qrels(path: str | Path) -> Qrels:
-    """Read `topic 0 item grade` or `topic item grade`, separated by tabs or spaces. Skip lines that begin with `#`;
-    read 3.0 as 3.
+    """Read `topic 0 item grade` or `topic item grade`, between tabs or spaces; 3.0 is 3, `#` begins a comment line.
 
     A line that cannot be read is an error, which lists up to 20 such lines.
     """
@@ -37,8 +36,7 @@ def read_qrels(path: str | Path) -> Qrels:
         cells = line.split()
         if not cells or line.lstrip().startswith("#"):
             continue
-        problem = _add_line(qrels, cells)
-        if problem:
+        if problem := _add_line(qrels, cells):
             wrong.append(f"{path}:{number}: {problem}")
     if wrong:
         where, message = listed(wrong).split(": ", 1)
@@ -69,9 +67,12 @@ def _add_line(qrels: Qrels, cells: list[str]) -> str:
 def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: str | Path) -> None:
     """Write `topic TAB 0 TAB item TAB grade`, in the given order."""
     with atomic_file(path) as out:
-        for topic, grades in qrels.items():
-            for item, grade in grades.items():
-                out.write(f"{topic}\t0\t{item}\t{grade}\n")
+        out.writelines(f"{one.topic}\t0\t{one.item}\t{one.grade}\n" for one in to_judgments(qrels))
+
+
+def to_judgments(qrels: Mapping[str, Mapping[str, int]]) -> Iterator[Judgment]:
+    """Yield the judgments of qrels, in their order."""
+    return (Judgment(topic, item, grade) for topic, grades in qrels.items() for item, grade in grades.items())
 
 
 def from_judgments(judgments: Iterable[Judgment]) -> Qrels:
@@ -86,26 +87,18 @@ def from_judgments(judgments: Iterable[Judgment]) -> Qrels:
 
 
 def judged_only(qrels: Mapping[str, Mapping[str, int]], lowest: int = 0) -> Qrels:
-    """Remove codes and items that were pooled but not judged. In Tasks 1 and 2, codes 5 and 6 count as not judged."""
-    clean = {
-        topic: {item: grade for item, grade in grades.items() if lowest <= grade <= HIGHEST}
-        for topic, grades in qrels.items()
-    }
-    return {topic: grades for topic, grades in clean.items() if grades}
-
-
-def pooled_or_judged(qrels: Mapping[str, Mapping[str, int]]) -> Qrels:
-    """Remove codes, but keep items that were pooled and not judged: infAP needs them."""
-    return judged_only(qrels, lowest=-2)
+    """Remove codes (in Tasks 1 and 2, they count as not judged) and grades below `lowest`: those below 0 are of items
+    that were pooled but not judged."""
+    clean: Qrels = {}
+    for topic, grades in qrels.items():
+        if kept := {item: grade for item, grade in grades.items() if lowest <= grade <= HIGHEST}:
+            clean[topic] = kept
+    return clean
 
 
 def visual_qrels(qrels: Mapping[str, Mapping[str, int]], visual: Mapping[str, str]) -> Qrels:
     """Turn judgments of formula instances into judgments of visual ids: the highest grade over the instances."""
-    judgments = (
-        Judgment(topic, visual.get(item, item), grade)
-        for topic, grades in qrels.items()
-        for item, grade in grades.items()
-    )
+    judgments = (replace(one, item=visual.get(one.item, one.item)) for one in to_judgments(qrels))
     return judged_only(from_judgments(judgments))
 
 

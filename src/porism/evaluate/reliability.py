@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -87,17 +88,6 @@ class LeftOut:
         return None if self.reduced is None else self.reduced - self.full
 
 
-def _contributors(runs: Mapping[str, Sequence[Run]]) -> dict[tuple[str, str], set[str]]:
-    """Return, for each (topic, item), the teams whose runs have the item."""
-    found: dict[tuple[str, str], set[str]] = {}
-    for team, mine in runs.items():
-        for run in mine:
-            for topic, ranking in run.rankings.items():
-                for item in ranking.in_score_order(LIMIT).items:
-                    found.setdefault((topic, item), set()).add(team)
-    return found
-
-
 def leave_team_out(
     qrels: Qrels, runs: Mapping[str, Sequence[Run]], measure: Measure, average: Average = "complete"
 ) -> list[LeftOut]:
@@ -106,28 +96,26 @@ def leave_team_out(
     A large loss means that the pool is unfair to new systems. Topics without remaining judgments are removed; a run
     without judged hits has no reduced value.
     """
-    by = _contributors(runs)
+    contributors: dict[tuple[str, str], set[str]] = {}
+    for team, run in ((team, run) for team, mine in runs.items() for run in mine):
+        for topic, ranking in run.rankings.items():
+            for item in ranking.in_score_order(LIMIT).items:
+                contributors.setdefault((topic, item), set()).add(team)
     grades = judged_only(qrels)
     rows: list[LeftOut] = []
     for team, mine in runs.items():
         kept = {
-            topic: {item: grade for item, grade in row.items() if by.get((topic, item)) != {team}}
+            topic: {item: grade for item, grade in row.items() if contributors.get((topic, item)) != {team}}
             for topic, row in grades.items()
         }
         reduced = {topic: row for topic, row in kept.items() if row}
         removed = sum(map(len, grades.values())) - sum(map(len, reduced.values()))
         for run in mine:
-            full = score(grades, run, [measure], average).mean(measure)
-            rows.append(LeftOut(team, run.name, measure, full, _mean_or_none(reduced, run, measure, average), removed))
+            full, without = score(grades, run, [measure], average).mean(measure), None
+            with suppress(PorismError):
+                without = score(reduced, run, [measure], average).mean(measure)
+            rows.append(LeftOut(team, run.name, measure, full, without, removed))
     return rows
-
-
-def _mean_or_none(qrels: Qrels, run: Run, measure: Measure, average: Average) -> float | None:
-    """Return the mean, or None if the remaining judgments do not allow one."""
-    try:
-        return score(qrels, run, [measure], average).mean(measure)
-    except PorismError:
-        return None
 
 
 POINTS = 20
@@ -164,24 +152,19 @@ class Stability:
     def hint(self) -> str:
         """What the curve suggests to an organiser, in one sentence."""
         made = self.points[-1].judgments
-        if self.stable_from is None and self._has_levelled_off():
+        taus = [point.tau for point in self.points if point.tau is not None]
+        third = len(taus) // 3
+        if self.stable_from is not None:
+            return (
+                f"The order of the systems has been stable since {self.stable_from:,} of {made:,} judgments "
+                f"(mean tau at least {STABLE}): more judgments of these topics are unlikely to change it."
+            )
+        if third >= STEADY_POINTS and fmean(taus[-third:]) - fmean(taus[-2 * third : -third]) < LEVELLED:
             return (
                 f"The order of the systems is not stable after {made:,} judgments, and more judgments of these topics "
                 f"no longer help (mean tau {self.points[-1].tau:.2f}): some systems are too similar. Judge more topics."
             )
-        if self.stable_from is None:
-            return f"The order of the systems is not stable after {made:,} judgments: go on judging."
-        return (
-            f"The order of the systems has been stable since {self.stable_from:,} of {made:,} judgments "
-            f"(mean tau at least {STABLE}): more judgments of these topics are unlikely to change it."
-        )
-
-    def _has_levelled_off(self) -> bool:
-        taus = [point.tau for point in self.points if point.tau is not None]
-        third = len(taus) // 3
-        if third < STEADY_POINTS:
-            return False
-        return fmean(taus[-third:]) - fmean(taus[-2 * third : -third]) < LEVELLED
+        return f"The order of the systems is not stable after {made:,} judgments: go on judging."
 
 
 def stability(
@@ -204,14 +187,15 @@ def stability(
     generator = np.random.default_rng(seed)
     found = []
     for count, table in zip(counts, tables, strict=True):
+        topics = 0 if table is None else table.shape[1]
         if table is None or last is None:
-            found.append(StabilityPoint(count, 0 if table is None else table.shape[1], None, None, None))
+            found.append(StabilityPoint(count, topics, None, None, None))
             continue
-        taus = _bootstrap(table, draws, generator)
-        final = _taus(table.mean(axis=1)[None], last)[0]
-        found.append(
-            StabilityPoint(count, table.shape[1], float(taus.mean()), float(np.quantile(taus, 0.05)), float(final))
-        )
+        means = table.mean(axis=1)
+        # Tau between the order on all topics and that on each draw of topics.
+        taus = _taus(table[:, generator.integers(0, topics, (draws, topics))].mean(axis=2).T, means)
+        final = _taus(means[None], last)[0]
+        found.append(StabilityPoint(count, topics, float(taus.mean()), float(np.quantile(taus, 0.05)), float(final)))
     return Stability(tuple(found), _stable_from(found))
 
 
@@ -220,30 +204,18 @@ def _scores(judgments: Iterable[Judgment], runs: Sequence[Run], measure: Measure
     grades: Qrels = {}
     for judgment in judgments:
         grades.setdefault(judgment.topic, {})[judgment.item] = judgment.grade
-    grades = judged_only(grades)
     least = measure.least_relevant
-    kept = {topic: row for topic, row in grades.items() if max(row.values()) >= least}
+    kept = {topic: row for topic, row in judged_only(grades).items() if max(row.values()) >= least}
     if len(kept) < 2:
         return None
-    topics = sorted(kept)
-    return np.array([_row(kept, run, measure, topics) for run in runs])
-
-
-def _row(grades: Qrels, run: Run, measure: Measure, topics: Sequence[str]) -> list[float]:
-    judged = any(
-        not grades[topic].keys().isdisjoint(run.rankings[topic].items) for topic in grades if topic in run.rankings
-    )
-    if not judged:  # early on, no hit of a run may be judged: it scores 0
-        return [0.0] * len(topics)
-    values = score(grades, run, [measure]).values[measure]
-    return [values[topic] for topic in topics]
-
-
-def _bootstrap(table: NDArray[np.float64], draws: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Return tau between the order on all topics and that on each draw of topics."""
-    topics = table.shape[1]
-    drawn = generator.integers(0, topics, (draws, topics))
-    return _taus(table[:, drawn].mean(axis=2).T, table.mean(axis=1))
+    table = np.zeros((len(runs), len(kept)))
+    for line, run in zip(table, runs, strict=True):
+        answered = [topic for topic in kept if topic in run.rankings]
+        # Early on, no hit of a run may be judged: it scores 0.
+        if any(not kept[topic].keys().isdisjoint(run.rankings[topic].items) for topic in answered):
+            values = score(kept, run, [measure]).values[measure]
+            line[:] = [values[topic] for topic in sorted(kept)]
+    return table
 
 
 def _taus(means: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.evaluate.qrels import CODES, HIGHEST, Qrels
@@ -74,18 +75,15 @@ def read_answer_map(path: str | Path) -> AnswerMap:
 
 def _answer_grade(code: int) -> int:
     """Return a grade as Task 3 counts it: system failure and "do not know" are 0."""
-    if code in CODES:
-        return 0
-    if not 0 <= code <= HIGHEST:
+    if code not in CODES and not 0 <= code <= HIGHEST:
         raise PorismError(f"grade {code} is not 0, 1, 2, 3, 5 or 6", fix="correct the qrels")
-    return code
+    return 0 if code in CODES else code
 
 
 def score_answers(run: str, answers: Mapping[str, str], qrels: Qrels) -> AnswerScores:
     """Score a run. Topics without an answer or a judgment are left out."""
-    grades = {
-        topic: _answer_grade(qrels[topic][item]) for topic, item in answers.items() if item in qrels.get(topic, {})
-    }
+    judged = {topic: item for topic, item in answers.items() if item in qrels.get(topic, {})}
+    grades = {topic: _answer_grade(qrels[topic][item]) for topic, item in judged.items()}
     if not grades:
         fact = f"run {run} has no judged answers, so it cannot be scored"
         raise PorismError(fact, fix="give the Task 3 qrels that go with the map")
@@ -117,8 +115,7 @@ def best_possible(qrels: Qrels) -> float:
     return sum(max(_answer_grade(code) for code in grades.values()) for grades in qrels.values()) / len(qrels)
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(NamedTuple):
     """What assessors said about an answer besides its grade."""
 
     machine_generated: bool
@@ -140,32 +137,18 @@ def read_flags(path: str | Path) -> dict[tuple[str, str], Flags]:
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class FlagShares:
-    """MG and UI: the shares of flagged answers, and the number of topics."""
-
-    machine_generated: float
-    unrelated_information: float
-    topics: int
-
-
-def flag_shares(answers: Mapping[str, str], flags: Mapping[tuple[str, str], Flags]) -> FlagShares:
-    """Return the share of answers with each flag, over the answers that have flags."""
+def flag_shares(answers: Mapping[str, str], flags: Mapping[tuple[str, str], Flags]) -> dict[str, float]:
+    """Return the share of answers with each flag, MG and UI, over the answers that have flags."""
     mine = [flags[topic, item] for topic, item in answers.items() if (topic, item) in flags]
     if not mine:
         raise PorismError("no answer of the run has flags", fix="give the flags of this run's answers")
-    return FlagShares(
-        sum(flag.machine_generated for flag in mine) / len(mine),
-        sum(flag.unrelated_information for flag in mine) / len(mine),
-        len(mine),
-    )
+    return {name: sum(values) / len(mine) for name, values in zip(("MG", "UI"), zip(*mine, strict=True), strict=True)}
 
 
 RELEVANT = (2, 3)
 
 
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A relevant answer and the runs that returned it."""
 
     topic: str
@@ -187,10 +170,7 @@ def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep
 
 
 def task1_references(runs: Iterable[Run], qrels: Qrels, bodies: Mapping[str, str]) -> list[Reference]:
-    """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short enough.
-
-    `bodies` has the HTML of posts.
-    """
+    """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short; `bodies` is HTML by item."""
     text = cache(lambda item: reference_text(bodies[item]) if item in bodies else None)
     hits = ((run.name, topic, item) for run in runs for topic, rows in run.rankings.items() for item in rows.items)
     return _references(hits, qrels, lambda _, item: text(item))
@@ -250,8 +230,7 @@ def answer_table(
     extra = _text_columns(qrels, answers, runs, texts) if runs else {}
     if texts.flags:
         shares = {name: flag_shares(answers[name], texts.flags) for name in names}
-        extra["MG"] = {name: found.machine_generated for name, found in shares.items()}
-        extra["UI"] = {name: found.unrelated_information for name, found in shares.items()}
+        extra |= {flag: {name: found[flag] for name, found in shares.items()} for flag in ("MG", "UI")}
     rows = tuple((*scores[name].cells, *(column[name] for column in extra.values())) for name in names)
     notes = [NOTE, f"highest possible AR: {best_possible(qrels):.3f}"]
     if "LO-w" in extra:
@@ -268,9 +247,12 @@ def _text_columns(
     tokenizer, encoder = texts.tokenizer, texts.encoder
     every = [*task3_references(answers, runs, qrels, tokenizer.keep), *texts.references]
     known = {*answers, *(name for reference in texts.references for name in reference.runs)}
+    groups = {name: parsed.group for name in known if (parsed := parse_name(name))}
     columns: dict[str, dict[str, Cell]] = {one.measure: {} for one in (tokenizer, encoder) if one}
     for run in runs:
-        references = without_team(every, _team_of(run.name, known), known)
+        own = groups.get(run.name)
+        team = [name for name in known if name == run.name or (own is not None and groups.get(name) == own)]
+        references = without_team(every, team, known)
         prepared = {topic: answer_text(answer.text, tokenizer.keep) for topic, answer in run.answers.items()}
         mine = {topic: text for topic, text in prepared.items() if text is not None}
         some = any(topic in references for topic in mine)
@@ -278,16 +260,6 @@ def _text_columns(
         if encoder:
             columns[encoder.measure][run.name] = fmean(similarity(mine, references, encoder).values()) if some else None
     return columns
-
-
-def _team_of(name: str, known: set[str]) -> list[str]:
-    """Return the runs of the same team, with the run itself."""
-    group = parse_name(name)
-    return [
-        other
-        for other in known
-        if other == name or (group and (parsed := parse_name(other)) and parsed.group == group.group)
-    ]
 
 
 def as_task3_table(runs: Sequence[Run], qrels: Qrels) -> ResultTable:

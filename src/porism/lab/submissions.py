@@ -26,7 +26,7 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.runs.check import CheckedRun, check_run, check_submission
 from porism.evaluate.runs.lines import RunLines, RunName, parse_name
-from porism.evaluate.runs.lookup import CollectionLookup, IdLookup
+from porism.evaluate.runs.lookup import CollectionLookup
 from porism.evaluate.runs.problems import counts, report
 from porism.files import make_private, open_bytes, report_unreadable
 
@@ -77,7 +77,7 @@ class Submissions:
 
     folder: Path
     topics: Mapping[str, Collection[str]] = field(default_factory=dict)
-    ids: IdLookup | None = None
+    ids: CollectionLookup | None = None
     clock: Callable[[], float] = time.time
 
     def receipts(self, team: str = "") -> list[Receipt]:

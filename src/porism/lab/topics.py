@@ -1,7 +1,4 @@
-"""Make topics: select questions of a collection, choose their query formulas, write the files.
-
-The oracle file, with the known duplicates, stays private.
-"""
+"""Make topics: select questions of a collection, choose their query formulas, write the files."""
 
 from __future__ import annotations
 
@@ -10,7 +7,7 @@ import random
 import re
 from collections import Counter
 from collections.abc import Collection as Container
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -22,6 +19,7 @@ from porism.corpus.topics.files import read_topics, write_topics
 from porism.corpus.topics.formulas import TopicPiece, split_formulas, to_html
 from porism.errors import PorismError
 from porism.files import atomic_directory, atomic_file
+from porism.lab.sampling import proportional
 from porism.records import Topic, TopicFormula
 from porism.store import open_content
 from porism.text.read import read_official
@@ -125,14 +123,9 @@ def _candidates(content: Content, posts: Sequence[Post], since: str) -> Iterator
     answers = content.answers_by_question([post.id for post in chosen])
     comments = content.comments_by_post([post.id for post in chosen])
     for post in chosen:
-        counts = {
-            "terms": len(WORD.findall(_plain(post.title) + " " + _plain(post.body))),
-            "formulas": formulas[post.id],
-            "score": post.score,
-            "answers": len(answers.get(post.id, ())),
-            "comments": len(comments.get(post.id, ())),
-            "views": post.views or 0,
-        }
+        words = WORD.findall(_plain(post.title) + " " + _plain(post.body))
+        counts = {"terms": len(words), "formulas": formulas[post.id], "score": post.score, "views": post.views or 0}
+        counts |= {"answers": len(answers.get(post.id, ())), "comments": len(comments.get(post.id, ()))}
         yield TopicCandidate(post, duplicates[post.id], _others(links[post.id], "related", known), counts)
 
 
@@ -151,10 +144,9 @@ def title_words(title: Text) -> frozenset[str]:
     return frozenset(word.lower() for word in WORD.findall(_plain(title)))
 
 
-def near_duplicate(one: Container[str], two: Container[str]) -> bool:
+def near_duplicate(one: Set[str], two: Set[str]) -> bool:
     """Return whether two titles consist of nearly the same words."""
-    first, second = set(one), set(two)
-    return bool(first) and len(first & second) / len(first | second) >= NEAR_DUPLICATE
+    return bool(one) and len(one & two) / len(one | two) >= NEAR_DUPLICATE
 
 
 def select(found: Sequence[TopicCandidate], number: int, seed: int) -> list[TopicCandidate]:
@@ -162,17 +154,12 @@ def select(found: Sequence[TopicCandidate], number: int, seed: int) -> list[Topi
     if len(found) < number:
         fact = f"{len(found)} candidates for {number} topics"
         raise PorismError(fact, fix="widen the limits or ask for fewer topics")
-    sizes = Counter(candidate.stratum for candidate in found)
-    shares = {name: size * number / len(found) for name, size in sizes.items()}
-    quota = {name: int(share) for name, share in shares.items()}
-    by_remainder = sorted(shares, key=lambda name: (quota[name] - shares[name], name))
-    for name in by_remainder[: number - sum(quota.values())]:
-        quota[name] += 1
+    strata: dict[str, list[TopicCandidate]] = {}
+    for candidate in sorted(found, key=lambda candidate: candidate.stratum):
+        strata.setdefault(candidate.stratum, []).append(candidate)
     rng = random.Random(seed)
-    chosen: list[TopicCandidate] = []
-    for name in sorted(sizes):
-        members = [candidate for candidate in found if candidate.stratum == name]
-        chosen += rng.sample(members, quota[name])
+    shares = proportional([len(members) for members in strata.values()], number)
+    chosen = [one for members, share in zip(strata.values(), shares, strict=True) for one in rng.sample(members, share)]
     return sorted(chosen, key=lambda candidate: candidate.post.id)
 
 
@@ -217,10 +204,7 @@ def suitable(formulas: Iterable[TopicFormula]) -> list[TopicFormula]:
 
 
 def choose_query_formulas(topics: Sequence[Topic]) -> dict[str, ChosenFormula]:
-    """Choose a formula for each topic that has a suitable one, by topic id.
-
-    Of several, take the one whose complexity and elements were chosen least often so far.
-    """
+    """Choose, by topic id, the suitable formula whose complexity and elements were chosen least often so far."""
     used: Counter[str] = Counter()
     chosen: dict[str, ChosenFormula] = {}
     for topic in topics:
@@ -264,10 +248,7 @@ def to_topics(chosen: Sequence[TopicCandidate], first: int) -> list[Topic]:
 def write_topic_set(
     chosen: Sequence[TopicCandidate], directory: str | Path, oracle: str | Path, first: int = 1
 ) -> list[Topic]:
-    """Write the topics of Tasks 1 and 2, the formula table and the topic information sheet.
-
-    The links to duplicates go to the oracle file only.
-    """
+    """Write the files of Tasks 1 and 2. The links to duplicates go to the oracle file only, which stays private."""
     topics = to_topics(chosen, first)
     queries = choose_query_formulas(topics)
     with atomic_directory(directory) as folder:

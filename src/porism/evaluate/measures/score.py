@@ -15,7 +15,7 @@ import ir_measures
 from porism.corpus.topics.files import ALLOWED, TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import LAB, Measure
-from porism.evaluate.qrels import Qrels, judged_only, pooled_or_judged
+from porism.evaluate.qrels import Qrels, judged_only
 from porism.evaluate.runs.run import LIMIT, Run, RunRanking
 
 
@@ -27,10 +27,7 @@ def _first_hits(ranking: RunRanking) -> RunRanking:
 
 
 def prime_filter(run: Run, qrels: Mapping[str, Mapping[str, int]]) -> Run:
-    """Keep only judged hits, in their order and with their scores, and only topics with a judged hit.
-
-    Filtering a second time changes nothing.
-    """
+    """Keep only judged hits, in their order and with their scores, and only topics with a judged hit."""
     kept: dict[str, RunRanking] = {}
     for topic, ranking in run.rankings.items():
         grades = qrels.get(topic)
@@ -86,17 +83,21 @@ class Scores:
 def score(qrels: Qrels, run: Run, measures: Sequence[Measure] = LAB, average: Average = "complete") -> Scores:
     """Score a run. A run without a common topic or a judged hit is an error, not 0."""
     grades = judged_only(qrels)
-    _check_topics(grades, run)
-    _check_relevant(grades, measures)
+    _refuse_useless(grades, run, measures)
     with _without_garbage_collection():
         judged_run = prime_filter(run, grades)
         if not judged_run.rankings:
             fix = "check that run and qrels use the same ids (Task 2: visual ids; give --collection or --visual-map)"
             raise PorismError(f"run {run.name} has no judged hits, so it cannot be scored", fix=fix)
-        topics = _averaged_topics(grades, run, judged_run, average)
+        within: dict[Average, Mapping[str, object]]
+        within = {"official": judged_run.rankings, "present": run.rankings, "complete": grades}
+        if average not in within:
+            raise PorismError(f"unknown averaging mode {average!r}", fix=f"choose one of {', '.join(AVERAGES)}")
+        topics = tuple(topic for topic in grades if topic in within[average])
         values = {measure: dict.fromkeys(topics, 0.0) for measure in measures}
         for batch, group in _batches(measures).items():
-            pool = pooled_or_judged(qrels) if batch.by == "infAP" else grades
+            # infAP needs the items that were pooled and not judged.
+            pool = judged_only(qrels, lowest=-2) if batch.by == "infAP" else grades
             compute = _judged_shares if batch.by == "Judged" else _computed
             for measure, topic, value in compute(pool, judged_run if batch.prime else run, group):
                 if topic in values[measure]:
@@ -121,8 +122,8 @@ def _batches(measures: Iterable[Measure]) -> dict[_Batch, list[Measure]]:
     return found
 
 
-def _check_topics(grades: Qrels, run: Run) -> None:
-    """Refuse qrels without judgments, Task 3 runs, and runs of other topics."""
+def _refuse_useless(grades: Qrels, run: Run, measures: Sequence[Measure]) -> None:
+    """Refuse qrels without judgments or relevant items, Task 3 runs, and runs of other topics: all would score 0."""
     if not grades:
         raise PorismError("the qrels have no judged item", fix="give judgments with grades 0 to 3")
     if run.kind == "task3":
@@ -132,28 +133,12 @@ def _check_topics(grades: Qrels, run: Run) -> None:
         ours, theirs = next(iter(run.rankings), "none"), next(iter(grades))
         fact = f"run {run.name} and the qrels have no topic in common (run: {ours}, qrels: {theirs})"
         raise PorismError(fact, fix="give the qrels of the run's topics")
-
-
-def _check_relevant(grades: Qrels, measures: Sequence[Measure]) -> None:
-    """Refuse qrels without a relevant item: every run would score 0."""
     highest = max(grade for row in grades.values() for grade in row.values())
     for measure in measures:
         least = measure.least_relevant
-        if highest < least and not measure.is_of_judging:
+        if highest < least and measure.base.NAME != "Judged":
             fact = f"no item in the qrels has grade {least} or higher, so {measure} cannot be computed"
             raise PorismError(fact, fix="give qrels with relevant items, or another rel=")
-
-
-def _averaged_topics(grades: Qrels, run: Run, judged_run: Run, average: Average) -> tuple[str, ...]:
-    """Return the topics that the mean is taken over, in the order of the qrels."""
-    within: dict[Average, Mapping[str, object]] = {
-        "official": judged_run.rankings,
-        "present": run.rankings,
-        "complete": grades,
-    }
-    if average not in within:
-        raise PorismError(f"unknown averaging mode {average!r}", fix=f"choose one of {', '.join(AVERAGES)}")
-    return tuple(topic for topic in grades if topic in within[average])
 
 
 _TopicValue = tuple[Measure, str, float]
@@ -197,14 +182,6 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-class TopicSubset(NamedTuple):
-    """The topics that have one value of a property."""
-
-    property: str
-    value: str
-    topics: tuple[str, ...]
-
-
 class SubsetScores(NamedTuple):
     """The scores of a run over one subset."""
 
@@ -213,23 +190,12 @@ class SubsetScores(NamedTuple):
     scores: Scores
 
 
-def topic_subsets(infos: Mapping[str, TopicInfo]) -> Iterator[TopicSubset]:
-    """Yield a subset for every value that occurs. A topic of two categories is in both."""
+def score_subsets(scores: Scores, infos: Mapping[str, TopicInfo]) -> Iterator[SubsetScores]:
+    """Yield the scores over each value that occurs. Topics match by number: Task 2 uses the information of Task 1."""
+    by_number = {topic.partition(".")[2]: topic for topic in scores.topics}
+    known = [(by_number.get(topic.partition(".")[2]), info) for topic, info in infos.items()]
     for name, values in ALLOWED.items():
         for value in values:
-            topics = tuple(topic for topic, info in infos.items() if value in info.values(name))
+            topics = [topic for topic, info in known if topic is not None and value in info.values(name)]
             if topics:
-                yield TopicSubset(name.replace("_", "-"), value, topics)
-
-
-def score_subsets(scores: Scores, infos: Mapping[str, TopicInfo]) -> Iterator[SubsetScores]:
-    """Yield the scores over each subset. Topics match by number: Task 2 uses the information of Task 1."""
-    by_number = {_number(topic): topic for topic in scores.topics}
-    for subset in topic_subsets(infos):
-        topics = [by_number[_number(topic)] for topic in subset.topics if _number(topic) in by_number]
-        if topics:
-            yield SubsetScores(subset.property, subset.value, scores.only(topics))
-
-
-def _number(topic: str) -> str:
-    return topic.partition(".")[2]
+                yield SubsetScores(name.replace("_", "-"), value, scores.only(topics))

@@ -57,7 +57,7 @@ def compare_runs(experiment: Experiment, seed: int) -> list[Comparison]:
     """Compare all pairs of runs on all measures except judged@k."""
     if len(experiment.scores) < 2:
         raise PorismError("a comparison needs two runs", fix="name two or more run files")
-    measures = [measure for measure in experiment.measures if not measure.is_of_judging]
+    measures = [measure for measure in experiment.measures if measure.base.NAME != "Judged"]
     return compare_all(experiment.scores, measures, seed=seed)
 
 
@@ -135,11 +135,7 @@ def _correlation_table(name: str, of: str, columns: Mapping[str, Sequence[float]
 
 
 def published_tables(experiment: Experiment, anyway: bool = False) -> list[ResultTable]:
-    """The runs among the published ones: a table per edition of the topics.
-
-    Judgments that are not the official ones are refused, or (`anyway`) each table says that its scores are not
-    comparable.
-    """
+    """The runs among the published ones, by edition. Judgments other than the official ones need `anyway`."""
     measures = parse_all(MEASURES)
     years = sorted({year_of(topic) for topic in experiment.qrels})
     task = 2 if next(iter(experiment.qrels)).startswith("B") else 1

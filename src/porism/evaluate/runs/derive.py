@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -62,11 +62,8 @@ def fuse(
         fact = "fusion needs two or more runs of one kind, with rankings"
         raise PorismError(fact, fix="give Task 1, Task 2 or trec_eval files of one task")
     shares = [1.0] * len(runs) if weights is None else list(weights)
-    if (
-        len(shares) != len(runs)
-        or not all(math.isfinite(weight) and weight >= 0 for weight in shares)
-        or not sum(shares)
-    ):
+    are_valid = all(math.isfinite(weight) and weight >= 0 for weight in shares) and sum(shares) > 0
+    if len(shares) != len(runs) or not are_valid:
         fact = f"{len(shares)} weights for {len(runs)} runs"
         raise PorismError(fact, fix="give one weight per run, none negative, not all 0")
     topics = sorted({topic for run in runs for topic in run.rankings}, key=topic_key)
@@ -85,14 +82,8 @@ def _fuse_topic(runs: Sequence[Run], topic: str, fusion: Fusion, weights: Sequen
     ]
     fused = fusion(coded, weights, k)
     names = [items[place] for place in fused.ids[:LIMIT]]
-    posts = _posts([run.rankings[topic] for run in runs if topic in run.rankings])
-    return RunRanking(names, fused.scores[:LIMIT].tolist(), [posts[name] for name in names] if posts else [])
-
-
-def _posts(rankings: Sequence[RunRanking]) -> Mapping[str, str]:
-    """Return the post of each formula; where runs differ, the greater one, whichever run comes first."""
     posts: dict[str, str] = {}
-    for ranking in rankings:
-        for item, post in zip(ranking.items, ranking.posts, strict=False):
-            posts[item] = max(posts.get(item, post), post)
-    return posts
+    for whole in (run.rankings[topic] for run in runs if topic in run.rankings):
+        for item, post in zip(whole.items, whole.posts, strict=False):
+            posts[item] = max(posts.get(item, post), post)  # where runs differ, whichever comes first
+    return RunRanking(names, fused.scores[:LIMIT].tolist(), [posts[name] for name in names] if posts else [])

@@ -101,9 +101,8 @@ def _decode(data: bytes, found: RunLines) -> str:
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                found.note(
-                    "undecodable", number, f"byte {line[error.start]:#04x} at column {error.start + 1} is not UTF-8"
-                )
+                place = f"byte {line[error.start]:#04x} at column {error.start + 1}"
+                found.note("undecodable", number, f"{place} is not UTF-8")
         return data.decode("utf-8", errors="replace")
 
 
@@ -203,10 +202,7 @@ def _add_row(found: RunLines, number: int, cells: list[str]) -> bool:
         found.note("columns", number, f"{len(cells)} columns where a {found.kind} run has {len(names)}")
         return False
     row = dict(zip(names, (cell.strip() for cell in cells), strict=True))
-    if (
-        any(not value or value != cell for value, cell in zip(row.values(), cells, strict=True))
-        and found.kind != "task3"
-    ):
+    if found.kind != "task3" and (list(row.values()) != cells or "" in cells):
         found.note("blank-field", number, "a field is empty or has spaces around it", row["topic"])
     for name, kind in (("rank", int), ("score", float)):
         if not _is_number(row[name], kind):

@@ -1,7 +1,4 @@
-"""Agreement of assessors, of language models with people, and with known grades of training items.
-
-The coefficients are Cohen's kappa, his weighted kappa, and Krippendorff's alpha.
-"""
+"""Agreement of assessors, of models with people, and with known grades: Cohen's kappas and Krippendorff's alpha."""
 
 from __future__ import annotations
 
@@ -176,8 +173,7 @@ def disagreements(assessments: Iterable[Assessment]) -> list[Disagreement]:
 
 @dataclass(frozen=True, slots=True)
 class GradeAgreement:
-    """The items to which people gave one grade: how often the model gave each grade, best first, and no grade
-    (`ungraded`).
+    """The items to which people gave one grade: how often the model gave each grade, best first, or none (`ungraded`).
 
     `share` is the share of the same grade, `kappa` is that of this grade against all others.
     """

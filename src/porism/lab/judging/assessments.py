@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.evaluate.qrels import read_qrels
+from porism.evaluate.qrels import read_qrels, to_judgments
 from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, assigned_items, assignments
 from porism.lab.judging.journal import Event, FieldKey, Journal
 from porism.lab.judging.people import is_model
@@ -164,9 +164,7 @@ def judgments_in_order(path: str | Path, task: int, seed: int) -> list[Judgment]
         with Path(path).open("rb") as stream:
             if stream.read(len(SQLITE)) == SQLITE:
                 return journal_judgments(Journal.open(path), task)
-    qrels = read_qrels(path).items()
-    judgments = [Judgment(topic, item, grade) for topic, grades in qrels for item, grade in grades.items()]
-    return shuffled(judgments, seed, "order")
+    return shuffled(to_judgments(read_qrels(path)), seed, "order")
 
 
 def journal_judgments(journal: Journal, task: int) -> list[Judgment]:

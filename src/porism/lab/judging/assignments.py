@@ -1,7 +1,4 @@
-"""Assignments: what each assessor has to judge, and how much of it is done.
-
-Assessors get whole topics, second opinions on a stratified sample, training rounds, and extra questions.
-"""
+"""Assignments: who judges what (topics, second opinions, training rounds, extra questions), and how much is done."""
 
 from __future__ import annotations
 
@@ -63,10 +60,7 @@ class Card(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AssignedItem:
-    """An item of an assignment: its position in the list and its cards; `text` is that of a written answer.
-
-    A training item has a `known_grade` and the `reason` for it.
-    """
+    """An item of an assignment and its cards; a written answer has a `text`, a training item a `known_grade`."""
 
     position: int
     key: str

@@ -1,7 +1,4 @@
-"""Topics and items as the journal stores them, and how topics, pools and training items are loaded into it.
-
-In a training round, assessors judge items whose grade was agreed on before. Items get opaque keys.
-"""
+"""Topics and items as the journal stores them, and how topics, pools and training items are loaded into it."""
 
 from __future__ import annotations
 
@@ -132,10 +129,7 @@ def load_pool(
     sample: float = 1.0,
     seed: int = 0,
 ) -> int:
-    """Store the items that are new, and return how many.
-
-    With `sample` < 1, each item is drawn for judging with that probability. The others stay in the journal as pooled.
-    """
+    """Store the new items, and return how many. Each is drawn for judging with probability `sample`, or only pooled."""
     texts = {(answer.topic, answer.id): answer.text for answer in answers}
     known = {row["id"] for row in journal.read("SELECT id FROM topic WHERE task = ?", (task,))}
     if missing := sorted({item.topic for item in items} - known, key=topic_key):

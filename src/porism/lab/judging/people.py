@@ -101,10 +101,7 @@ def _store_account(journal: Journal, name: str, role: str, password: str) -> Non
 
 
 def log_in(journal: Journal, name: str, password: str, address: str = "") -> str | None:
-    """Return the token of a new session, or None if the name or password is wrong.
-
-    Raise TooManyGuesses after too many failed logins, or while too many are under way.
-    """
+    """Return the token of a new session, or None if the name or password is wrong. Too many logins are an error."""
     with logins.place_for_login(), logins.password_check():
         record_attempt(journal, name, address)
         rows = journal.read("SELECT password_hash FROM account WHERE name = ?", (name,))

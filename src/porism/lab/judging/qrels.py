@@ -16,7 +16,7 @@ from porism.corpus.content import Content
 from porism.corpus.sources.raw import RowError
 from porism.corpus.sources.tables import Row, read_table
 from porism.errors import PorismError, listed
-from porism.evaluate.qrels import HIGHEST, from_judgments
+from porism.evaluate.qrels import HIGHEST, from_judgments, to_judgments
 from porism.files import atomic_file
 from porism.lab.judging.assessments import Assessment, main_judgments
 from porism.lab.judging.scale import RELEVANT
@@ -39,13 +39,13 @@ def merge(assessments: Iterable[Assessment], task: int) -> list[Judgment]:
             best[key] = given.grade
         elif given.grade <= 3:
             best[key] = max(given.grade, best.get(key, 0))
-    return [Judgment(*key, best[key]) for key in sorted(best, key=_sort_key)]
+    return sorted((Judgment(*key, grade) for key, grade in best.items()), key=_sort_key)
 
 
-def _sort_key(item: ItemId) -> tuple[tuple[str, int, str], tuple[str, int, str]]:
+def _sort_key(judgment: Judgment) -> tuple[tuple[str, int, str], tuple[str, int, str]]:
     """Return a key that puts topics and their items in the order of their numbers."""
-    head, _, tail = item.item.rpartition("_")
-    return topic_key(item.topic), (head, int(tail), "") if tail.isdigit() else (head, 0, item.item)
+    head, _, tail = judgment.item.rpartition("_")
+    return topic_key(judgment.topic), (head, int(tail), "") if tail.isdigit() else (head, 0, judgment.item)
 
 
 def kept_topics(judgments: Iterable[Judgment], minimum: int = MINIMUM_RELEVANT) -> set[str]:
@@ -66,7 +66,7 @@ def with_unjudged(judgments: Iterable[Judgment], pooled: Iterable[ItemId]) -> li
     known = {ItemId(judgment.topic, judgment.item): judgment for judgment in judgments}
     for item in pooled:
         known.setdefault(item, Judgment(item.topic, item.item, POOLED_UNJUDGED))
-    return [known[key] for key in sorted(known, key=_sort_key)]
+    return sorted(known.values(), key=_sort_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,7 @@ def variants(
     minimum: int = MINIMUM_RELEVANT,
     pooled: Iterable[ItemId] | None = None,
 ) -> QrelsVariants:
-    """Return `official` and `all`, for Task 3 also `complete` (codes kept), and with `pooled` also `sampled` (for
-    infAP).
+    """Return `official` and `all`, for Task 3 also `complete` (codes kept), with `pooled` also `sampled` (for infAP).
 
     The answers of Task 1 decide which topics are official in Tasks 1 and 3; the formulas decide in Task 2.
     """
@@ -124,10 +123,7 @@ COLUMNS = ("topic", "post_id", "latex", "grade")
 
 
 def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_RELEVANT) -> QrelsVariants:
-    """Return `official` and `all`; a visual id gets the highest grade of its instances.
-
-    Rows whose formula is not in the collection raise an error that lists up to 20 of them.
-    """
+    """Return `official` and `all`; a visual id gets the highest grade of its instances. Unknown ones are an error."""
     judgments: list[Judgment] = []
     unknown: list[str] = []
     rows = [(row, *_post_and_grade(row)) for row in read_table(path, COLUMNS, quoted=False)]
@@ -140,14 +136,11 @@ def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_R
     if unknown:
         where, message = listed(unknown).split(": ", 1)
         raise PorismError(message, where=where, fix="name the collection whose posts were judged")
-    qrels = from_judgments(judgments)
-    merged = sorted(
-        (Judgment(topic, item, grade) for topic, grades in qrels.items() for item, grade in grades.items()),
-        key=lambda judgment: _sort_key(ItemId(judgment.topic, judgment.item)),
-    )
+    merged = sorted(to_judgments(from_judgments(judgments)), key=_sort_key)
     kept = kept_topics(merged, minimum)
     official = [judgment for judgment in merged if judgment.topic in kept]
-    return QrelsVariants({"official": official, "all": merged}, tuple(sorted(qrels.keys() - kept, key=topic_key)))
+    removed = {judgment.topic for judgment in merged} - kept
+    return QrelsVariants({"official": official, "all": merged}, tuple(sorted(removed, key=topic_key)))
 
 
 def _post_and_grade(row: Row) -> tuple[int, int]:

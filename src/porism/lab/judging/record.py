@@ -56,10 +56,7 @@ def record_entries(
     request_key: str,
     at: float | None = None,
 ) -> int:
-    """Check entries and store all of them or none; return how many were new.
-
-    A training grade cannot be changed after the known grade was shown; a repeated request is no change.
-    """
+    """Check entries and store all of them or none; return how many were new."""
     assignment = own_assignment(journal, assessor, assignment_id)
     if not REQUEST_KEY.fullmatch(request_key):
         raise PorismError("the form has no request key", fix="load the page again")
@@ -67,7 +64,7 @@ def record_entries(
     for entry in entries:
         _check(entry, cards, assignment)
     submitted = submitted_items(journal, assignment_id) if assignment.purpose == "training" else set()
-    for entry in entries:
+    for entry in entries:  # a repeated request changes nothing
         may_change = entry.item in submitted and entry.field != "open"
         if may_change and not journal.has_entry(assignment_id, entry, request_key):
             raise PorismError("a training grade cannot be changed after its feedback", fix="go on to the next item")

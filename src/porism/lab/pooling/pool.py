@@ -119,10 +119,7 @@ class NamedAnswers(NamedTuple):
 
 
 def name_answers(submitted: Iterable[SubmittedAnswer], known: Iterable[PooledAnswer] = ()) -> NamedAnswers:
-    """Give synthetic ids to written answers.
-
-    Equal texts of one topic share an id. Numbering continues after the `known` answers of an earlier pool.
-    """
+    """Give synthetic ids to written answers, after those `known` before. Equal texts of one topic share an id."""
     ids = {(answer.topic, answer.text): answer.id for answer in known}
     count = max((int(name.removeprefix(WRITTEN_PREFIX)) for name in ids.values()), default=0)
     new: list[PooledAnswer] = []
@@ -237,10 +234,7 @@ def visual_pool(runs: Iterable[RankedRun[RunFormula]]) -> list[PoolOrigin]:
 
 
 def votes(runs: Iterable[RankedRun[RunFormula]], topic: str, prefix: bool = False) -> dict[RunFormula, float]:
-    """Return the votes of each instance: the sum of 1/rank over the runs.
-
-    With `prefix`, only the pooled part of each run votes.
-    """
+    """Return the sum of 1/rank over the runs by instance. With `prefix`, only the pooled part of each run votes."""
     total: dict[RunFormula, float] = {}
     for run in runs:
         seen: set[int] = set()

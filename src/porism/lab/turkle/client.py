@@ -19,7 +19,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from porism.errors import PorismError
 from porism.files import atomic_file
@@ -39,8 +39,7 @@ class Server:
     password: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchEntry:
+class BatchEntry(NamedTuple):
     """A batch in the listing of an export."""
 
     name: str
@@ -49,8 +48,7 @@ class BatchEntry:
     tasks: int
 
 
-@dataclass(frozen=True, slots=True)
-class BatchProgress:
+class BatchProgress(NamedTuple):
     """The server's own counts of a batch."""
 
     tasks: int
@@ -102,28 +100,24 @@ def upload(server: Server, folder: Path) -> dict[str, int]:
     listing = json.loads((folder / LISTING).read_text(encoding="utf-8"))
     entries = [BatchEntry(**row) for row in listing["batches"]]
     record = folder / UPLOADED
-    sent: dict[str, dict[str, int]] = (
-        json.loads(record.read_text()) if record.exists() else {"projects": {}, "batches": {}}
-    )
+    sent: dict[str, dict[str, int]] = {"projects": {}, "batches": {}}
+    if record.exists():
+        sent = json.loads(record.read_text())
     users = {user["username"]: user["id"] for user in paginated(server, "users/")}
     if missing := sorted({entry.assessor for entry in entries} - users.keys()):
         fact = f"the Turkle server has no user {', '.join(missing)}"
         raise PorismError(fact, where=server.url, fix="create these users there first")
     for entry in entries:
         if entry.screen not in sent["projects"]:
-            sent["projects"][entry.screen] = _create_project(server, entry.screen, folder)
+            html = (folder / f"{entry.screen}.html").read_text(encoding="utf-8")
+            body = {"name": f"Porism {entry.screen}", "filename": f"{entry.screen}.html", "html_template": html}
+            sent["projects"][entry.screen] = int(call_json(server, "POST", "projects/", body)["id"])
         if entry.name not in sent["batches"]:
             project, user = sent["projects"][entry.screen], users[entry.assessor]
             sent["batches"][entry.name] = _create_batch(server, project, entry, user, folder)
         with atomic_file(record) as out:
             out.write(json.dumps(sent, indent=1) + "\n")
     return sent["batches"]
-
-
-def _create_project(server: Server, screen: str, folder: Path) -> int:
-    html = (folder / f"{screen}.html").read_text(encoding="utf-8")
-    body = {"name": f"Porism {screen}", "filename": f"{screen}.html", "html_template": html}
-    return int(call_json(server, "POST", "projects/", body)["id"])
 
 
 def _create_batch(server: Server, project: int, entry: BatchEntry, user: int, folder: Path) -> int:
@@ -180,12 +174,8 @@ def admin_download(server: Server, batch: int) -> str:
     try:
         page = opener.open(login, timeout=TIMEOUT).read().decode("utf-8")
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-        fields = {
-            "csrfmiddlewaretoken": token[1] if token else "",
-            "username": server.user,
-            "password": server.password,
-            "next": target,
-        }
+        fields = {"csrfmiddlewaretoken": token[1] if token else "", "next": target}
+        fields |= {"username": server.user, "password": server.password}
         request = urllib.request.Request(login, urllib.parse.urlencode(fields).encode(), {"Referer": login})
         with opener.open(request, timeout=TIMEOUT) as response:
             text: str = response.read().decode("utf-8")
