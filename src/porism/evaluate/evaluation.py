@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 from porism.errors import PorismError
 from porism.evaluate import task3
-from porism.evaluate.experiment import Experiment, read_experiment
 from porism.evaluate.measures.measure import LAB, parse_all
-from porism.evaluate.measures.score import Average
+from porism.evaluate.measures.score import Average, Experiment, read_experiment
 from porism.evaluate.qrels import Qrels, read_qrels
 from porism.evaluate.reports.figures import ImageFormat, write_figures
 from porism.evaluate.runs.lookup import CollectionLookup, find_visual_ids

@@ -27,20 +27,18 @@ class ResultTable:
     digits: int = 3
     marked: frozenset[int] = field(default=frozenset())
 
-    def text(self, cell: Cell) -> str:
-        """Return a cell as it is printed."""
-        if cell is None:
-            return ""
-        return f"{cell:.{self.digits}f}" if isinstance(cell, float) else str(cell)
-
     def is_numeric(self, column: int) -> bool:
         """Return whether the column holds numbers only."""
         cells = [row[column] for row in self.rows if row[column] is not None]
         return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
 
     def lines(self) -> list[list[str]]:
-        """Return all cells as text."""
-        return [[self.text(cell) for cell in row] for row in self.rows]
+        """Return all cells as they are printed."""
+
+        def text(cell: Cell) -> str:
+            return "" if cell is None else f"{cell:.{self.digits}f}" if isinstance(cell, float) else str(cell)
+
+        return [[text(cell) for cell in row] for row in self.rows]
 
 
 def aligned(table: ResultTable) -> str:

@@ -11,19 +11,11 @@ from statistics import fmean
 from typing import NamedTuple
 
 from porism.errors import PorismError
+from porism.evaluate import text_measures
 from porism.evaluate.qrels import CODES, HIGHEST, Qrels
 from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.run import Run
 from porism.evaluate.table import Cell, ResultTable
-from porism.evaluate.text_measures import (
-    OWN,
-    AnswerEncoder,
-    Tokenizer,
-    answer_text,
-    overlap,
-    reference_text,
-    similarity,
-)
 from porism.files import open_text, report_unreadable
 
 # run -> topic -> id of the answer in the qrels
@@ -160,7 +152,7 @@ class Reference(NamedTuple):
 def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep: bool = True) -> list[Reference]:
     """Return the Task 3 answers of grade 2 or 3. Equal answers of several runs share an id."""
     texts = {
-        (topic, answers[run.name][topic]): answer_text(answer.text, keep)
+        (topic, answers[run.name][topic]): text_measures.answer_text(answer.text, keep)
         for run in runs
         for topic, answer in run.answers.items()
         if topic in answers.get(run.name, {})
@@ -171,7 +163,7 @@ def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep
 
 def task1_references(runs: Iterable[Run], qrels: Qrels, bodies: Mapping[str, str]) -> list[Reference]:
     """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short; `bodies` is HTML by item."""
-    text = cache(lambda item: reference_text(bodies[item]) if item in bodies else None)
+    text = cache(lambda item: text_measures.reference_text(bodies[item]) if item in bodies else None)
     hits = ((run.name, topic, item) for run in runs for topic, rows in run.rankings.items() for item in rows.items)
     return _references(hits, qrels, lambda _, item: text(item))
 
@@ -210,8 +202,8 @@ NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count as 0"
 class TextMeasures:
     """What the text measures need: a tokenizer, an encoder, more references, the assessors' flags."""
 
-    tokenizer: Tokenizer = OWN
-    encoder: AnswerEncoder | None = None
+    tokenizer: text_measures.Tokenizer = text_measures.OWN
+    encoder: text_measures.AnswerEncoder | None = None
     references: Sequence[Reference] = ()
     flags: Mapping[tuple[str, str], Flags] = field(default_factory=dict)
 
@@ -253,12 +245,17 @@ def _text_columns(
         own = groups.get(run.name)
         team = [name for name in known if name == run.name or (own is not None and groups.get(name) == own)]
         references = without_team(every, team, known)
-        prepared = {topic: answer_text(answer.text, tokenizer.keep) for topic, answer in run.answers.items()}
-        mine = {topic: text for topic, text in prepared.items() if text is not None}
-        some = any(topic in references for topic in mine)
-        columns[tokenizer.measure][run.name] = fmean(overlap(mine, references, tokenizer).values()) if some else None
-        if encoder:
-            columns[encoder.measure][run.name] = fmean(similarity(mine, references, encoder).values()) if some else None
+        mine = {}
+        for topic, answer in run.answers.items():
+            if (text := text_measures.answer_text(answer.text, tokenizer.keep)) is not None:
+                mine[topic] = text
+        found = {}
+        if any(topic in references for topic in mine):
+            found[tokenizer.measure] = text_measures.overlap(mine, references, tokenizer)
+            if encoder:
+                found[encoder.measure] = text_measures.similarity(mine, references, encoder)
+        for measure, column in columns.items():
+            column[run.name] = fmean(found[measure].values()) if measure in found else None
     return columns
 
 

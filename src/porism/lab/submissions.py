@@ -134,12 +134,10 @@ class Submissions:
 
     def missing_primaries(self) -> list[TeamTask]:
         """Return the teams and tasks that have runs but no primary run."""
-        has_primary: dict[TeamTask, bool] = {}
-        for path in self.runs():
-            if run_name := parse_name(path.name):
-                key = TeamTask(path.parent.name, run_name.task)
-                has_primary[key] = has_primary.get(key, False) or run_name.primary
-        return sorted(key for key, primary in has_primary.items() if not primary)
+        named = [
+            (TeamTask(path.parent.name, name.task), name) for path in self.runs() if (name := parse_name(path.name))
+        ]
+        return sorted({key for key, _ in named} - {key for key, name in named if name.primary})
 
     def _make_folder(self) -> None:
         self.folder.parent.mkdir(parents=True, exist_ok=True)

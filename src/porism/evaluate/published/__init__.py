@@ -10,30 +10,29 @@ from porism.errors import PorismError
 from porism.evaluate.qrels import count
 from porism.evaluate.table import Cell, ResultTable
 
+# Titles and notes.
 TABLES = {
-    "teams": ("Submitted runs (table 1)", ("baselines of the organisers under Baseline",)),
-    "scale": ("Relevance grades (table 2)", ("meanings in our own words",)),
+    "teams": ("Submitted runs (table 1)", "baselines of the organisers under Baseline"),
+    "scale": ("Relevance grades (table 2)", "meanings in our own words"),
     "task1": (
         "Task 1, answer retrieval (table 3)",
-        ("data: B both, T text, M math, *L links; eval: P primary, A alternate; topics 77 / 71 / 78",),
+        "data: B both, T text, M math, *L links; eval: P primary, A alternate; topics 77 / 71 / 78",
     ),
     "task2": (
         "Task 2, formula retrieval (table 4)",
-        ("data: B both, M math; eval: P primary, A alternate; topics 45 / 58 / 76",),
+        "data: B both, M math; eval: P primary, A alternate; topics 45 / 58 / 76",
     ),
     "task3": (
         "Task 3, open domain question answering, 2022 (table 5)",
-        (
-            "AR: average relevance; LO: lexical overlap; CS: contextual similarity; MG, UI: share of answers that "
-            "assessors called machine-generated, or said to have unrelated information",
-        ),
+        "AR: average relevance; LO: lexical overlap; CS: contextual similarity; MG, UI: share of answers that "
+        "assessors called machine-generated, or said to have unrelated information",
     ),
-    "correlations": ("Correlation of Task 3 measures over systems (table 6)", ()),
+    "correlations": ("Correlation of Task 3 measures over systems (table 6)", ""),
     "task1-as-task3": (
         "Task 1 runs scored as Task 3 runs, 2022 (table 7)",
-        ("the highest ranked answer; its length is not limited",),
+        "the highest ranked answer; its length is not limited",
     ),
-    "qrels": ("Judgments of all editions", ("counts of the official files",)),
+    "qrels": ("Judgments of all editions", "counts of the official files"),
 }
 MEASURES = ("nDCG'", "MAP'", "P'@10")
 
@@ -46,8 +45,8 @@ def published(name: str) -> ResultTable:
         reader = csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE)
         columns = tuple(next(reader))
         rows = tuple(tuple(_number(cell) for cell in row) for row in reader)
-    title, notes = TABLES[name]
-    return ResultTable(name.replace("-", "_"), columns, rows, title, notes)
+    title, note = TABLES[name]
+    return ResultTable(name.replace("-", "_"), columns, rows, title, (note,) if note else ())
 
 
 def _number(cell: str) -> Cell:

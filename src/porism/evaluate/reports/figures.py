@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from porism.errors import PorismError
-from porism.evaluate.experiment import Experiment
 from porism.evaluate.measures.measure import Measure
+from porism.evaluate.measures.score import Experiment
 from porism.evaluate.reliability import precision_by_depth, recall_by_depth
 from porism.evaluate.reports.svg import shorten
 from porism.evaluate.significance import differences
@@ -23,9 +23,8 @@ def _pyplot() -> Any:
         raise PorismError("plots need matplotlib", fix="pip install 'porism[plots]'") from None
     matplotlib.rcdefaults()  # not those of a file `matplotlibrc` in the current folder
     matplotlib.use("Agg")
-    spines = {"axes.spines.top": False, "axes.spines.right": False}
-    settings = {"svg.hashsalt": "porism", "font.size": 9, "figure.constrained_layout.use": True}
-    matplotlib.rcParams.update({**settings, **spines})
+    matplotlib.rcParams.update({"svg.hashsalt": "porism", "font.size": 9, "figure.constrained_layout.use": True})
+    matplotlib.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
     from matplotlib import pyplot
 
     return pyplot

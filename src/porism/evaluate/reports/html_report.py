@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from porism import __version__
 from porism.corpus.topics.files import TopicInfo
-from porism.evaluate.experiment import Experiment, teams
+from porism.evaluate.measures.score import Experiment, teams
 from porism.evaluate.qrels import count
 from porism.evaluate.reliability import judged_by_depth, precision_by_depth, recall_by_depth
 from porism.evaluate.reports import svg, tables

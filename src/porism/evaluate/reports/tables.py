@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from porism.corpus.topics.files import TopicInfo
 from porism.errors import PorismError
-from porism.evaluate.experiment import Experiment, teams
 from porism.evaluate.measures.measure import parse_all
-from porism.evaluate.measures.score import score, score_subsets
+from porism.evaluate.measures.score import Experiment, score, score_subsets, teams
 from porism.evaluate.published import MEASURES, difference_from_official, with_published, year_of
 from porism.evaluate.reliability import DEPTHS, judged_by_depth, leave_team_out, relevant_found
 from porism.evaluate.significance import COEFFICIENTS, Comparison, compare_all, correlations

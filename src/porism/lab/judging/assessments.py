@@ -181,11 +181,6 @@ def of_people(assessments: Iterable[Assessment]) -> list[Assessment]:
 
 def main_judgments(assessments: Iterable[Assessment]) -> list[Assessment]:
     """Return the main judgments of people, one per item and instance; of two people the later one counts."""
-    last: dict[InstanceId, Assessment] = {}
-    for given in assessments:
-        if given.purpose != "main" or is_model(given.assessor):
-            continue
-        key = given.instance_id
-        if key not in last or (given.submitted, given.assessor) >= (last[key].submitted, last[key].assessor):
-            last[key] = given
-    return list(last.values())
+    main = (given for given in of_people(assessments) if given.purpose == "main")
+    by_time = sorted(main, key=lambda given: (given.submitted, given.assessor))
+    return list({given.instance_id: given for given in by_time}.values())

@@ -115,15 +115,6 @@ def assigned_items(journal: Journal, assignment_id: int, position: int | None = 
     return items
 
 
-def card_count(journal: Journal, assignment_id: int, key: str) -> int:
-    """Return how many cards an item of this assignment has; 0 if the item is not in it."""
-    return journal.count(
-        "SELECT count(*) FROM assigned JOIN instance ON instance.item = assigned.item "
-        "WHERE assignment = ? AND assigned.item = ?",
-        (assignment_id, key),
-    )
-
-
 def is_done(key: str, cards: int, purpose: str, values: Values) -> bool:
     """Return whether every card has its grade (and a comment where the grade needs one), or its extra answers."""
     if purpose == "extra":

@@ -15,7 +15,7 @@ from porism.lab.judging import agreement
 from porism.lab.judging.assessments import assessments, extra_answers, of_people, summarise_times
 from porism.lab.judging.assignments import AssignedItem, Assignment, assigned_items, assignments, progress
 from porism.lab.judging.items import pooled_items
-from porism.lab.judging.journal import FieldKey, Journal, Values, topic_field
+from porism.lab.judging.journal import FieldKey, Journal, topic_field
 from porism.lab.judging.qrels import qrels_text, variants
 from porism.lab.judging.scale import grades
 from porism.lab.pooling.pool import INSTANCES
@@ -183,17 +183,17 @@ def _rows(journal: Journal, assignment: Assignment) -> Iterator[dict[str, str]]:
             "Input.arq_topic_id": assignment.topic, "Answer.arq_item_echo": item.key,
             "Turkle.Username": assignment.assessor,
         }  # fmt: skip
-        yield row | _answers(item, assignment.screen, values)
+        fields_of_item = answer_fields(item, assignment.screen).items()
+        yield row | {f"Answer.{column}": values.get(key, "") for column, key in fields_of_item}
 
 
-def _answers(item: AssignedItem, screen: str, values: Values) -> dict[str, str]:
+def answer_fields(item: AssignedItem, screen: str) -> dict[str, FieldKey]:
+    """Return the columns of the answers to an item (after `Answer.`), and their fields in the journal."""
     if screen == "extra":
-        return {
-            f"Answer.{column}": values.get(FieldKey(item.key, 1, field), "") for column, field in EXTRA_COLUMNS.items()
-        }
-    suffixes: Sequence[str] = [f"_{n}" for n in range(1, len(item.cards) + 1)] if screen == "formulas" else [""]
-    cells = {}
-    for number, suffix in enumerate(suffixes, 1):
-        cells[f"Answer.relevance{suffix}"] = values.get(FieldKey(item.key, number, "grade"), "")
-        cells[f"Answer.comment{suffix}"] = values.get(FieldKey(item.key, number, "comment"), "")
-    return cells
+        return {column: FieldKey(item.key, 1, field) for column, field in EXTRA_COLUMNS.items()}
+    found = {}
+    for number in range(1, len(item.cards) + 1):
+        suffix = f"_{number}" if screen == "formulas" else ""
+        found[f"relevance{suffix}"] = FieldKey(item.key, number, "grade")
+        found[f"comment{suffix}"] = FieldKey(item.key, number, "comment")
+    return found

@@ -7,14 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from porism.errors import PorismError
-from porism.lab.judging.assignments import (
-    EXTRA_QUESTIONS,
-    Assignment,
-    assigned_items,
-    card_count,
-    find_assignment,
-    submitted_items,
-)
+from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, assigned_items, find_assignment, submitted_items
 from porism.lab.judging.journal import Event, Journal, JournalEntry
 from porism.lab.judging.scale import grades
 
@@ -60,7 +53,10 @@ def record_entries(
     assignment = own_assignment(journal, assessor, assignment_id)
     if not REQUEST_KEY.fullmatch(request_key):
         raise PorismError("the form has no request key", fix="load the page again")
-    cards = {key: card_count(journal, assignment_id, key) for key in {entry.item for entry in entries}}
+    # The number of cards of each item; 0 if it is not in this assignment.
+    instances = "FROM assigned JOIN instance ON instance.item = assigned.item"
+    count = f"SELECT count(*) {instances} WHERE assignment = ? AND assigned.item = ?"
+    cards = {key: journal.count(count, (assignment_id, key)) for key in {entry.item for entry in entries}}
     for entry in entries:
         _check(entry, cards, assignment)
     submitted = submitted_items(journal, assignment_id) if assignment.purpose == "training" else set()

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -189,9 +190,7 @@ class PoolReport:
 
 def report(items: Iterable[PoolItem], origins: Iterable[PoolOrigin]) -> PoolReport:
     """Count a pool."""
-    sizes: dict[str, int] = {}
-    for item in items:
-        sizes[item.topic] = sizes.get(item.topic, 0) + 1
+    sizes = Counter(item.topic for item in items)
     by_run: dict[str, set[ItemId]] = {}
     by_item: dict[ItemId, set[str]] = {}
     for origin in origins:
@@ -292,7 +291,7 @@ def choose_instances(
         for hit, vote in votes(runs, topic, prefix).items():
             groups.setdefault(str(hit.visual_id), {})[hit] = vote
         for visual in sorted(visuals):
-            rng = seeded_random(seed, topic, "instances", visual)
-            pick = by_votes(groups[visual], limit, rng) if policy == "votes" else by_threads(groups[visual], limit, rng)
+            choose = by_votes if policy == "votes" else by_threads
+            pick = choose(groups[visual], limit, seeded_random(seed, topic, "instances", visual))
             chosen[ItemId(topic, visual)] = tuple(FormulaInstance(hit.formula_id, hit.post_id) for hit in pick)
     return chosen

@@ -28,6 +28,7 @@ from porism.errors import PorismError, listed
 from porism.evaluate.table import text_of_cell
 from porism.files import atomic_directory
 from porism.lab.judging.assignments import (
+    EXTRA_QUESTIONS,
     AssignedItem,
     Assignment,
     assign_items,
@@ -37,7 +38,7 @@ from porism.lab.judging.assignments import (
     submitted_items,
 )
 from porism.lab.judging.content import ContentRenderer, answer_blocks, formula_html
-from porism.lab.judging.exports import EXTRA_COLUMNS, parse_time
+from porism.lab.judging.exports import answer_fields, parse_time
 from porism.lab.judging.items import find_topic
 from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import accounts
@@ -202,21 +203,14 @@ def read_rows(text: str, where: str) -> list[ResultRow]:
 
 def _entries(cells: dict[str, str], item: AssignedItem, screen: str) -> Iterator[JournalEntry]:
     """Yield the checked entries of a row."""
-    if screen == "extra":
-        for column, field_name in EXTRA_COLUMNS.items():
-            value = cells.get(f"Answer.{column}", "")
-            if value not in ("0", "1"):
-                raise PorismError(f"{column} is {value!r}, not 0 or 1")
-            yield JournalEntry(item.key, 1, field_name, value)
-        return
-    for number in range(1, len(item.cards) + 1):
-        suffix = f"_{number}" if screen == "formulas" else ""
-        value = cells.get(f"Answer.relevance{suffix}", "")
-        if not value.isdigit() or grade(int(value)) is None:
-            raise PorismError(f"relevance{suffix} is {value!r}, not one of 0, 1, 2, 3, 5, 6")
-        yield JournalEntry(item.key, number, "grade", value)
-        if comment := cells.get(f"Answer.comment{suffix}", ""):
-            yield JournalEntry(item.key, number, "comment", text_of_cell(comment))
+    for column, key in answer_fields(item, screen).items():
+        value = cells.get(f"Answer.{column}", "")
+        if key.field in EXTRA_QUESTIONS and value not in ("0", "1"):
+            raise PorismError(f"{column} is {value!r}, not 0 or 1")
+        if key.field == "grade" and (not value.isdigit() or grade(int(value)) is None):
+            raise PorismError(f"{column} is {value!r}, not one of 0, 1, 2, 3, 5, 6")
+        if value:  # a comment may be empty
+            yield JournalEntry(*key, text_of_cell(value) if key.field == "comment" else value)
 
 
 def _result(row: ResultRow, journal: Journal, assessors: set[str]) -> Result:
