@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from porism.corpus.topics.files import read_topic_info
 from porism.errors import PorismError
 from porism.evaluate import task3
 from porism.evaluate.measures.measure import LAB, parse_all
 from porism.evaluate.measures.score import Average, Experiment, read_experiment
 from porism.evaluate.qrels import Qrels, read_qrels
+from porism.evaluate.reports import tables
 from porism.evaluate.reports.figures import ImageFormat, write_figures
+from porism.evaluate.reports.html_report import write_report
 from porism.evaluate.runs.lookup import CollectionLookup, find_visual_ids
 from porism.evaluate.runs.run import read_run
 from porism.evaluate.table import ResultTable, render
@@ -51,8 +55,7 @@ class EvaluationOptions:
     task1_runs: Sequence[str] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Evaluation:
+class Evaluation(NamedTuple):
     """The rendered tables, and messages for the user: warnings and files written."""
 
     text: str
@@ -72,9 +75,9 @@ def evaluate(options: EvaluationOptions) -> Evaluation:
     visual = find_visual_ids(options.runs, options.collection, options.visual_map, qrels if options.instances else {})
     measures = parse_all(options.measures) if options.measures else LAB
     experiment = read_experiment(options.qrels, options.runs, measures, options.average, visual, options.instances)
-    tables = _tables(options, experiment)
+    found = _tables(options, experiment)
     messages = (*_id_warnings(experiment), *_write_files(options, experiment))
-    return Evaluation(render(tables, options.format), messages)
+    return Evaluation(render(found, options.format), messages)
 
 
 def _id_warnings(experiment: Experiment) -> list[str]:
@@ -116,9 +119,6 @@ def _task1_references(options: EvaluationOptions) -> list[task3.Reference]:
 
 def _tables(options: EvaluationOptions, experiment: Experiment) -> list[ResultTable]:
     """Return the requested tables; the means come first."""
-    from porism.corpus.topics.files import read_topic_info
-    from porism.evaluate.reports import tables
-
     found = [tables.mean_table(experiment)]
     if options.against:
         found += tables.published_tables(experiment, options.anyway)
@@ -143,9 +143,6 @@ def _write_files(options: EvaluationOptions, experiment: Experiment) -> list[str
     if options.plots:
         messages += [f"wrote {path}" for path in write_figures(experiment, options.plots, options.plot_format)]
     if options.report:
-        from porism.corpus.topics.files import read_topic_info
-        from porism.evaluate.reports.html_report import write_report
-
         infos = read_topic_info(options.subsets) if options.subsets else None
         write_report(experiment, options.report, options.title, infos, options.seed)
         messages.append(f"wrote {options.report}")

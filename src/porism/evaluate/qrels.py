@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from porism.errors import PorismError, listed
 from porism.files import atomic_file, open_bytes, report_unreadable
@@ -102,8 +103,7 @@ def visual_qrels(qrels: Mapping[str, Mapping[str, int]], visual: Mapping[str, st
     return judged_only(from_judgments(judgments))
 
 
-@dataclass(frozen=True, slots=True)
-class QrelsCounts:
+class QrelsCounts(NamedTuple):
     """Counts of a qrels file: see `count`."""
 
     topics: int

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
@@ -71,8 +70,7 @@ def relevant_found(run: Run, qrels: Qrels) -> float:
     return found / sum(map(len, relevant.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """A run scored with all judgments, and without those that only its team contributed."""
 
     team: str
@@ -126,8 +124,7 @@ STEADY_POINTS = 3  # points in a row that must be stable before the hint says so
 LEVELLED = 0.02  # a curve that rose by less than this over its last third has levelled off
 
 
-@dataclass(frozen=True, slots=True)
-class StabilityPoint:
+class StabilityPoint(NamedTuple):
     """The order of the runs after a number of judgments, on the topics that have a relevant item until then.
 
     `tau` is the mean over the draws and `low` the value that 95 % of them exceed. `final` compares the order with the
@@ -141,8 +138,7 @@ class StabilityPoint:
     final: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Stability:
+class Stability(NamedTuple):
     """The curve, and the number of judgments from which on it was stable (None: not yet)."""
 
     points: tuple[StabilityPoint, ...]

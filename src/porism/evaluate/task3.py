@@ -23,8 +23,7 @@ AnswerMap = dict[str, dict[str, str]]
 YES_NO = {"yes": True, "no": False, "1": True, "0": False, "true": True, "false": False}
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerScores:
+class AnswerScores(NamedTuple):
     """The grade of the answer to each topic, with AR and P@1."""
 
     run: str

@@ -285,8 +285,7 @@ class TopicCounts(NamedTuple):
     topics: int
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSelection:
+class TopicSelection(NamedTuple):
     """Which questions become topics: how many, within which limits, since when, unlike those of an earlier file."""
 
     number: int = 100

@@ -1,7 +1,4 @@
-"""Score runs against qrels, over all topics or subsets. ir_measures computes the values.
-
-An experiment is several runs scored on one set of judgments.
-"""
+"""Score runs against qrels, over all topics or subsets; several runs make an experiment. ir_measures does the work."""
 
 from __future__ import annotations
 

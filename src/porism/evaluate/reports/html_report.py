@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
@@ -22,8 +21,7 @@ from porism.files import atomic_file
 TICKS = [(math.log10(depth), str(depth)) for depth in (1, 10, 100, 1000)]
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderboardRow:
+class LeaderboardRow(NamedTuple):
     """A run with its means, the bootstrap interval of the first measure, and which means are the best of all runs."""
 
     run: str
@@ -42,8 +40,7 @@ class Figure(NamedTuple):
     svg: str
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(NamedTuple):
     """The pictures of the report, by section."""
 
     spread: Figure

@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from porism.corpus.topics.files import read_topics
 from porism.evaluate.runs.lines import RunLines, RunName, base_name, parse_name, read_lines, topic_rows
 from porism.evaluate.runs.lookup import CollectionLookup
 from porism.evaluate.runs.problems import RunProblem, counts, reject
@@ -109,20 +110,19 @@ def _check_answers(checked: CheckedRun) -> None:
     cells = checked.lines.cells
     for row, (topic, text) in enumerate(zip(cells["topic"], cells["answer"], strict=True)):
         line, rank, dollars = checked.lines.lines[row], checked.lines.ranks[row], len(DOLLAR.findall(text))
-        wrong = {}
         if topic in seen:
-            wrong["second-answer"] = f"a second answer for topic {topic} (first at line {seen[topic]})"
+            fact = f"a second answer for topic {topic} (first at line {seen[topic]})"
+            checked.note("second-answer", line, fact, topic)
         seen.setdefault(topic, line)
         if len(text) > LONGEST_ANSWER:
-            wrong["answer-too-long"] = f"the answer has {len(text)} characters, {LONGEST_ANSWER} are allowed"
+            fact = f"the answer has {len(text)} characters, {LONGEST_ANSWER} are allowed"
+            checked.note("answer-too-long", line, fact, topic)
         if rank != 1:
-            wrong["answer-rank"] = f"rank {rank}; the only answer of a topic has rank 1"
+            checked.note("answer-rank", line, f"rank {rank}; the only answer of a topic has rank 1", topic)
         if not text.strip():
-            wrong["empty-answer"] = f"the answer to topic {topic} is empty"
+            checked.note("empty-answer", line, f"the answer to topic {topic} is empty", topic)
         if dollars % 2:
-            wrong["odd-dollars"] = f"{dollars} dollar signs: a formula is not closed"
-        for kind, message in wrong.items():
-            checked.note(kind, line, message, topic)
+            checked.note("odd-dollars", line, f"{dollars} dollar signs: a formula is not closed", topic)
 
 
 def _check_rankings(checked: CheckedRun) -> None:
@@ -215,8 +215,6 @@ MOST_RUNS = 5
 
 
 def _check_all(files: Sequence[str], topics: str | None, collection: str | None) -> list[CheckedRun]:
-    from porism.corpus.topics.files import read_topics
-
     lookup = CollectionLookup(collection) if collection else None
     ids = [topic.id for topic in read_topics(topics)] if topics is not None else []
     return [check_run(path, ids, lookup) for path in files]

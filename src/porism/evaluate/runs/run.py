@@ -80,12 +80,7 @@ def read_run(path: str | Path, kind: RunKind | None = None) -> Run:
     reject(lines.problems)
     if lines.kind == "task3":
         return answer_run(lines)
-    return Run(base_name(path), lines.kind, _rankings(lines), lines.cells["tag"][0] if lines.cells["tag"] else "")
-
-
-def _rankings(lines: RunLines) -> dict[str, RunRanking]:
-    """Return the rankings in the order of the file; topics that occur in several places are joined."""
-    found: dict[str, RunRanking] = {}
+    found: dict[str, RunRanking] = {}  # in the order of the file; a topic that occurs in several places is joined
     items, posts = lines.cells["item"], lines.cells.get("post", [])
     for topic, start, end in topic_rows(lines.cells["topic"]):
         part = RunRanking(items[start:end], lines.scores[start:end], posts[start:end])
@@ -93,7 +88,7 @@ def _rankings(lines: RunLines) -> dict[str, RunRanking]:
             first = found[topic]
             part = RunRanking(first.items + part.items, first.scores + part.scores, first.posts + part.posts)
         found[topic] = part
-    return found
+    return Run(base_name(path), lines.kind, found, lines.cells["tag"][0] if lines.cells["tag"] else "")
 
 
 def answer_run(lines: RunLines) -> Run:

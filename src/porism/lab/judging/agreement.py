@@ -78,8 +78,7 @@ def alpha(units: Iterable[Sequence[int]]) -> float | None:
     return 1.0 if expected == 0 else 1 - (totals.total() - 1) * observed / expected
 
 
-@dataclass(frozen=True, slots=True)
-class PairAgreement:
+class PairAgreement(NamedTuple):
     """The agreement of two assessors on the items that both graded 0 to 3.
 
     `kappa` is four-way, `kappa_hm` is High or Medium against the rest, `kappa_weighted` is four-way with squared
@@ -137,13 +136,14 @@ def mean_agreement(pairs: Iterable[PairAgreement], assessor: str = "") -> Kappas
 def overall_alpha(assessments: Iterable[Assessment]) -> float | None:
     """Return Krippendorff's alpha over all items that two or more assessors graded 0 to 3."""
     units: dict[InstanceId, list[int]] = {}
-    for key, grade in (pair for given in _grades(assessments).values() for pair in given.items() if pair[1] <= 3):
-        units.setdefault(key, []).append(grade)
+    for given in _grades(assessments).values():
+        for key, grade in given.items():
+            if grade <= 3:
+                units.setdefault(key, []).append(grade)
     return alpha(units.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(NamedTuple):
     """An item that got different grades, with the assessments."""
 
     topic: str
@@ -171,8 +171,7 @@ def disagreements(assessments: Iterable[Assessment]) -> list[Disagreement]:
     return sorted(found, key=lambda d: (-d.spread, d.topic, d.item, d.instance))
 
 
-@dataclass(frozen=True, slots=True)
-class GradeAgreement:
+class GradeAgreement(NamedTuple):
     """The items to which people gave one grade: how often the model gave each grade, best first, or none (`ungraded`).
 
     `share` is the share of the same grade, `kappa` is that of this grade against all others.
@@ -187,8 +186,7 @@ class GradeAgreement:
     kappa: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAgreement:
+class ModelAgreement(NamedTuple):
     """Agreement of a model with the main judgments of people; coefficients are on items that both graded 0 to 3."""
 
     model: str

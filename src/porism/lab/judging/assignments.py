@@ -10,7 +10,7 @@ from typing import NamedTuple
 from porism.errors import PorismError
 from porism.lab.judging.journal import FieldKey, Journal, Values, topic_field
 from porism.lab.judging.people import PURPOSES, is_model, require_assessor
-from porism.lab.judging.scale import grade_of_text
+from porism.lab.judging.scale import grade
 from porism.lab.pooling.pool import is_written_answer
 from porism.lab.sampling import stratified_sample
 from porism.records import topic_key
@@ -58,8 +58,7 @@ class Card(NamedTuple):
     post_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class AssignedItem:
+class AssignedItem(NamedTuple):
     """An item of an assignment and its cards; a written answer has a `text`, a training item a `known_grade`."""
 
     position: int
@@ -71,8 +70,7 @@ class AssignedItem:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class AssignmentProgress:
+class AssignmentProgress(NamedTuple):
     """How many items of an assignment are done, and the position to continue at (None when all are done)."""
 
     done: int
@@ -121,7 +119,7 @@ def is_done(key: str, cards: int, purpose: str, values: Values) -> bool:
         return all(values.get(FieldKey(key, 1, question)) for question in EXTRA_QUESTIONS)
     for number in range(1, cards + 1):
         code = values.get(FieldKey(key, number, "grade"), "")
-        step = grade_of_text(code)
+        step = grade(code)
         if step is None or (step.comment and not values.get(FieldKey(key, number, "comment"), "").strip()):
             return False
     return True
@@ -158,8 +156,7 @@ def submitted_items(journal: Journal, assignment_id: int) -> set[str]:
 
 def has_narrative(values: Values) -> bool:
     """Return whether the narrative of the topic is written and both questions about the topic are answered."""
-    fields = ("narrative", "text_alone", "formulas_alone")
-    return all(values.get(topic_field(field), "").strip() for field in fields)
+    return all(values.get(topic_field(field), "").strip() for field in ("narrative", "text_alone", "formulas_alone"))
 
 
 def needs_narrative(assignment: Assignment) -> bool:

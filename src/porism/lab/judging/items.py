@@ -7,7 +7,6 @@ import hashlib
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,8 +20,7 @@ from porism.lab.sampling import seeded_random
 from porism.records import Topic, topic_key
 
 
-@dataclass(frozen=True, slots=True)
-class StoredItem:
+class StoredItem(NamedTuple):
     """A pooled item: its opaque key, its place in the pool and its cards; `text` is that of a written answer."""
 
     key: str
@@ -176,8 +174,7 @@ TRAINING_FIX = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingItem:
+class TrainingItem(NamedTuple):
     """An item with a known grade; `reason` explains the grade to the assessor."""
 
     round: int

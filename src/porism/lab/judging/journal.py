@@ -167,7 +167,12 @@ class Journal:
         journal = cls(path, clock)
         version = journal._version()
         if version == str(WITHOUT_CHECKS):
-            journal._add_checks()
+            with journal.write() as connection:
+                if journal._version() == str(WITHOUT_CHECKS):  # else another process was faster
+                    for statement in check_statements():
+                        connection.execute(statement)
+                    connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
+                    note_all_rows(connection)
         elif version != str(FORMAT):
             journal.close()
             fix = "name a file that `porism lab assess create` made, or restore the last backup"
@@ -182,22 +187,9 @@ class Journal:
                 return str(row["value"])
         return ""
 
-    def _add_checks(self) -> None:
-        """Give the rows of a journal of an earlier version their checksums."""
-        with self.write() as connection:
-            if self._version() != str(WITHOUT_CHECKS):  # another process was faster
-                return
-            for statement in check_statements():
-                connection.execute(statement)
-            connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
-            note_all_rows(connection)
-
     def _connect(self, sync: str = "FULL") -> sqlite3.Connection:
-        """Return this thread's connection.
-
-        With FULL, a commit is on disk when it returns. With NORMAL, it survives the end of this process, but a power
-        failure may lose the last moments.
-        """
+        """Return this thread's connection. With FULL, a commit is on disk when it returns; with NORMAL, a power failure
+        may lose the last moments, but not the end of this process."""
         own: _ThreadConnections | None = getattr(self._local, "connections", None)
         if own is None:
             own = self._local.connections = _ThreadConnections()

@@ -10,7 +10,6 @@ import json
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism.corpus.content import Content
@@ -21,7 +20,6 @@ from porism.lab.judging.items import find_topic
 from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import PURPOSES, is_model
 from porism.lab.judging.scale import grade, grades
-from porism.records import Topic
 from porism.search.generation.endpoint import Endpoint, EndpointError, Message, Sampling, address, printable
 from porism.text.read import read_official
 from porism.text.render import terminal_text
@@ -46,8 +44,7 @@ LONGEST_REASON = 1000
 LONGEST_WAIT = 30.0  # seconds between two requests to a busy endpoint
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(NamedTuple):
     """How often a grade is requested, and the first pause after an endpoint was busy, in seconds."""
 
     number: int = 4
@@ -125,7 +122,9 @@ class ModelJudge:
         topic = find_topic(self._journal, job.task, job.topic)
         posts = self._content.posts_by_id([card.post_id for card in item.cards if card.post_id is not None])
         formulas = self._content.formulas_by_id([card.formula_id for card in item.cards if card.formula_id is not None])
-        question = _question(job, topic)
+        question = f"Question: {_text(topic.title)}\n\n{_text(topic.question)}"
+        if job.task == 2:
+            question += f"\n\nQuery formula: ${topic.latex}$"
         system = Message("system", instructions(job.task))
         shown = [Message("user", f"{question}\n\n{_card(item, card, posts, formulas)}") for card in item.cards]
         given = [self._grade((system, message), item) for message in shown]
@@ -154,14 +153,9 @@ class ModelJudge:
             if found := parse_reply(made.text):
                 return CardGrade(*found, usage)
         fact = f"none of {self._attempts.number} replies about item {item.item} gives a grade"
-        fact = f"{fact}; the last was {printable(last)!r}"
+        where = f"the endpoint {address(self._endpoint.url)}"
         fix = "use a model that follows instructions; what it judged is stored, and the same command continues"
-        raise PorismError(fact, where=f"the endpoint {address(self._endpoint.url)}", fix=fix)
-
-
-def _question(job: Assignment, topic: Topic) -> str:
-    question = f"Question: {_text(topic.title)}\n\n{_text(topic.question)}"
-    return f"{question}\n\nQuery formula: ${topic.latex}$" if job.task == 2 else question
+        raise PorismError(f"{fact}; the last was {printable(last)!r}", where=where, fix=fix)
 
 
 def _card(item: AssignedItem, card: Card, posts: Mapping[int, Post], formulas: Mapping[int, Formula]) -> str:
@@ -182,8 +176,6 @@ def total_usage(journal: Journal, account: str) -> Usage:
     """Return what all stored judgments of a model have cost."""
     total = Usage()
     events = (event for job in assignments(journal, account) for event in journal.events(job.id))
-    for event in events:
-        if event.field == "usage":
-            cost = json.loads(event.value)
-            total = total.plus(Usage(*(cost[name] for name in Usage._fields)))
+    for cost in (json.loads(event.value) for event in events if event.field == "usage"):
+        total = total.plus(Usage(*(cost[name] for name in Usage._fields)))
     return total

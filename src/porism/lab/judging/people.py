@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism import accounts as logins
@@ -58,8 +57,7 @@ class Account(NamedTuple):
     role: str
 
 
-@dataclass(frozen=True, slots=True)
-class Session:
+class Session(NamedTuple):
     """A logged-in account, and the CSRF token that each of its forms must carry."""
 
     account: str

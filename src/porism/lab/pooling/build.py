@@ -82,9 +82,8 @@ def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, base: Judgment
         RankedRun(run.name, entry.depth, {topic: ranking.items for topic, ranking in run.rankings.items()})
         for run, entry in runs
     ]
-    written = ((run.name, topic, answer.text) for run, _ in runs for topic, answer in run.answers.items())
-    submitted = [SubmittedAnswer(*one) for one in written if one[2].strip()]
-    named = pools.name_answers(submitted, base.answers)
+    written = (SubmittedAnswer(run.name, topic, one.text) for run, _ in runs for topic, one in run.answers.items())
+    named = pools.name_answers([answer for answer in written if answer.text.strip()], base.answers)
     origins = named.origins + pools.depth_pool(ranked)
     return JudgmentPool(pools.judging_order(origins, options.seed, base.items), origins, named.new)
 

@@ -157,8 +157,7 @@ def judging_order(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class RunContribution:
+class RunContribution(NamedTuple):
     """The items that a run contributed to a pool, and those that no other run contributed."""
 
     run: str
@@ -174,8 +173,7 @@ class RunOverlap(NamedTuple):
     items: int
 
 
-@dataclass(frozen=True, slots=True)
-class PoolReport:
+class PoolReport(NamedTuple):
     """Sizes by topic, contributions by run, and the overlap of each pair of runs."""
 
     sizes: dict[str, int]

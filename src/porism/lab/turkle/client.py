@@ -17,7 +17,6 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -29,8 +28,7 @@ UPLOADED = "uploaded.json"
 TIMEOUT = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(NamedTuple):
     """The address of a Turkle server, its API token and, for the admin download, a user name and password."""
 
     url: str

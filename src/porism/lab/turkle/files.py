@@ -86,8 +86,7 @@ def _row(
     item: AssignedItem, assignment: Assignment, topic: Topic, content: ContentRenderer, posts: Mapping[int, Post]
 ) -> dict[str, str]:
     """Return one Turkle task."""
-    row = dict.fromkeys(COLUMNS[assignment.screen], "")
-    row |= {
+    row = {
         "arq_item": item.key,
         "arq_assignment": str(assignment.id),
         "arq_topic_id": topic.id,
