@@ -104,22 +104,18 @@ def visual_qrels(qrels: Mapping[str, Mapping[str, int]], visual: Mapping[str, st
 
 
 class QrelsCounts(NamedTuple):
-    """Counts of a qrels file: see `count`."""
+    """Counts of a qrels file."""
 
     topics: int
     judged: int
     grades: dict[int, int]
-    average_relevant: float
-    least_relevant: int
-    best_p10: float
+    average_relevant: float  # items of a grade above 0, per topic
+    least_relevant: int  # the lowest number of High and Medium items of a topic
+    best_p10: float  # the highest possible P'@10
 
 
 def count(qrels: Mapping[str, Mapping[str, int]]) -> QrelsCounts:
-    """Count topics, judgments and grades.
-
-    `average_relevant` counts grades above 0, per topic. `least_relevant` is the lowest number of High and
-    Medium items of a topic, `best_p10` the highest possible P'@10.
-    """
+    """Count topics, judgments and grades."""
     if not qrels:
         raise PorismError("there are no judgments to count", fix="give a qrels file")
     grades = Counter(grade for row in qrels.values() for grade in row.values())

@@ -62,11 +62,8 @@ def relevant_found(run: Run, qrels: Qrels) -> float:
     relevant = judged_only(qrels, LEVEL)
     if not relevant:
         raise PorismError("the qrels have no relevant item", fix=f"give judgments with grade {LEVEL} or more")
-    found = sum(
-        len(grades.keys() & set(run.rankings[topic].items))
-        for topic, grades in relevant.items()
-        if topic in run.rankings
-    )
+    answered = relevant.keys() & run.rankings.keys()
+    found = sum(len(relevant[topic].keys() & set(run.rankings[topic].items)) for topic in answered)
     return found / sum(map(len, relevant.values()))
 
 

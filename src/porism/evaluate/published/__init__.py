@@ -78,14 +78,11 @@ def with_published(
     rows: list[tuple[Cell, ...]] = [tuple(row[place] for place in places) for row in table.rows]
     rows += [("ours", name, "", "", "", *(values[measure] for measure in MEASURES)) for name, values in runs.items()]
     every = sorted(rows, key=lambda row: (-round(float(row[5] or 0), 3), row[0] != "ours"))
-    return ResultTable(
-        f"published_{year}",
-        ("place", "team", "system", "data", "runtype", "eval", *MEASURES),
-        tuple((place, *row) for place, row in enumerate(every, 1)),
-        f"Task {task}, topics of {year}, among the published runs",
-        notes,
-        marked=frozenset(place for place, row in enumerate(every) if row[0] == "ours"),
-    )
+    columns = ("place", "team", "system", "data", "runtype", "eval", *MEASURES)
+    placed = tuple((place, *row) for place, row in enumerate(every, 1))
+    marked = frozenset(place for place, row in enumerate(every) if row[0] == "ours")
+    title = f"Task {task}, topics of {year}, among the published runs"
+    return ResultTable(f"published_{year}", columns, placed, title, notes, marked=marked)
 
 
 def difference_from_official(qrels: Mapping[str, Mapping[str, int]], task: int, year: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from porism.errors import PorismError
@@ -129,22 +129,20 @@ def _checked(text: str) -> str:
 
 def messages(journal: Journal, assignment_id: int, item: str) -> tuple[ConversationMessage, ...]:
     """Return the messages about one item of one assignment."""
-    return _messages(event for event in journal.messages(assignment_id) if event.item == item)
+    return tuple(_message(event) for event in journal.messages(assignment_id) if event.item == item)
 
 
-def _messages(events: Iterable[Event]) -> tuple[ConversationMessage, ...]:
-    return tuple(
-        ConversationMessage(event.at, event.assessor, event.field == "question", event.value) for event in events
-    )
+def _message(event: Event) -> ConversationMessage:
+    return ConversationMessage(event.at, event.assessor, event.field == "question", event.value)
 
 
 def conversations(journal: Journal) -> list[Conversation]:
     """Return all conversations: those that wait for an answer first, then the latest."""
-    by_item: dict[tuple[int, str], list[Event]] = {}
+    by_item: dict[tuple[int, str], list[ConversationMessage]] = {}
     for event in journal.messages():
-        by_item.setdefault((event.assignment, event.item), []).append(event)
+        by_item.setdefault((event.assignment, event.item), []).append(_message(event))
     found = []
-    for (assignment_id, item), events in by_item.items():
+    for (assignment_id, item), texts in by_item.items():
         position = next(one.position for one in assigned_items(journal, assignment_id) if one.key == item)
-        found.append(Conversation(find_assignment(journal, assignment_id), position, item, _messages(events)))
+        found.append(Conversation(find_assignment(journal, assignment_id), position, item, tuple(texts)))
     return sorted(found, key=lambda one: (not one.is_open, -one.messages[-1].at))
