@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
 
@@ -121,7 +122,8 @@ STEADY_POINTS = 3  # points in a row that must be stable before the hint says so
 LEVELLED = 0.02  # a curve that rose by less than this over its last third has levelled off
 
 
-class StabilityPoint(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StabilityPoint:
     """The order of the runs after a number of judgments, on the topics that have a relevant item until then.
 
     `tau` is the mean over the draws and `low` the value that 95 % of them exceed. `final` compares the order with the
