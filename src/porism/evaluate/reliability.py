@@ -20,6 +20,12 @@ from porism.records import Judgment
 
 DEPTHS = (5, 10, 20, 50, 100, 1000)
 CURVE_DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+POINTS = 20
+DRAWS = 500
+SEED = 2022
+STABLE = 0.9  # Voorhees (2000) calls two orders of systems equivalent from here on
+STEADY_POINTS = 3  # points in a row that must be stable before the hint says so
+LEVELLED = 0.02  # a curve that rose by less than this over its last third has levelled off
 
 
 class CurvePoint(NamedTuple):
@@ -112,14 +118,6 @@ def leave_team_out(
                 without = score(reduced, run, [measure], average).mean(measure)
             rows.append(LeftOut(team, run.name, measure, full, without, removed))
     return rows
-
-
-POINTS = 20
-DRAWS = 500
-SEED = 2022
-STABLE = 0.9  # Voorhees (2000) calls two orders of systems equivalent from here on
-STEADY_POINTS = 3  # points in a row that must be stable before the hint says so
-LEVELLED = 0.02  # a curve that rose by less than this over its last third has levelled off
 
 
 @dataclass(frozen=True, slots=True)

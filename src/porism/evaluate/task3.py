@@ -21,6 +21,9 @@ from porism.files import open_text, report_unreadable
 # run -> topic -> id of the answer in the qrels
 AnswerMap = dict[str, dict[str, str]]
 YES_NO = {"yes": True, "no": False, "1": True, "0": False, "true": True, "false": False}
+RELEVANT = (2, 3)
+COLUMNS = ("run", "topics", "AR", "P@1")
+NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count as 0"
 
 
 class AnswerScores(NamedTuple):
@@ -136,9 +139,6 @@ def flag_shares(answers: Mapping[str, str], flags: Mapping[tuple[str, str], Flag
     return {name: sum(values) / len(mine) for name, values in zip(("MG", "UI"), zip(*mine, strict=True), strict=True)}
 
 
-RELEVANT = (2, 3)
-
-
 class Reference(NamedTuple):
     """A relevant answer and the runs that returned it."""
 
@@ -191,10 +191,6 @@ def without_team(
         if reference.text and reference.runs - set(team):
             kept.setdefault(reference.topic, []).append(reference.text)
     return kept
-
-
-COLUMNS = ("run", "topics", "AR", "P@1")
-NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count as 0"
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ DOLLAR = re.compile(r"(^|[^\\]|\\\\)\$")
 WORD = re.compile(r"\[/?MATH\]|\\[A-Za-z]+|\\.|[^\W\d_]+|\d+|[^\w\s]|_")
 MARKS_PER_FORMULA = 15  # the two marks have 17 characters, the two dollar signs that they replace 2
 LONGEST_REFERENCE = 1200
+LAYER = 10  # of the encoder, whose vectors are compared
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,9 +136,6 @@ def _with_best(
     if not values:
         raise PorismError("no answered topic has a reference", fix="give references: answers of grade 2 or 3")
     return values
-
-
-LAYER = 10
 
 
 class Encoded(NamedTuple):

@@ -30,6 +30,9 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 NEAR_DUPLICATE = 0.8  # Jaccard similarity of title words from which two questions are near-duplicates
 UNBOUNDED = 10**9
 BATCH = 500  # questions that are read together
+TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[A-Za-z]|\d+|[^\s{}]")
+MINIMUM_TOKENS = 3  # a single letter makes no query
+COMPLEXITY = ((8, "low"), (20, "medium"))  # up to this many tokens; more than that: high
 
 
 class Range(NamedTuple):
@@ -163,9 +166,6 @@ def select(found: Sequence[TopicCandidate], number: int, seed: int) -> list[Topi
     return sorted(chosen, key=lambda candidate: candidate.post.id)
 
 
-TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[A-Za-z]|\d+|[^\s{}]")
-MINIMUM_TOKENS = 3  # a single letter makes no query
-COMPLEXITY = ((8, "low"), (20, "medium"))  # up to this many tokens; more than that: high
 ELEMENTS = {
     "integral": r"\\i*int\b|\\oint",
     "limit": r"\\lim",

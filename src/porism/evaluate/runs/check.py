@@ -22,6 +22,7 @@ from porism.evaluate.text_measures import DOLLAR
 LONGEST_ANSWER = 1200
 UNKNOWN = -1  # what no id is
 PREFIX = {"task1": "A", "task2": "B", "task3": "A"}
+MOST_RUNS = 5  # of a team for a task
 
 
 @dataclass(slots=True)
@@ -209,9 +210,6 @@ def _check_ids(checked: CheckedRun, lookup: CollectionLookup) -> None:
             checked.drop(row, "unknown-post", f"there is no post {item}")
         elif kinds[number] == "question":
             checked.drop(row, "question-post", f"post {item} is a question; Task 1 returns answers")
-
-
-MOST_RUNS = 5
 
 
 def _check_all(files: Sequence[str], topics: str | None, collection: str | None) -> list[CheckedRun]:

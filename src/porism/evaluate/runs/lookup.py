@@ -15,6 +15,7 @@ from porism.evaluate.runs.run import LIMIT, Run, RunRanking, read_run
 from porism.files import open_text, report_unreadable
 
 POSTS_TOGETHER = 1000  # posts are read with their texts
+FORMULAS_TOGETHER = 20_000
 
 
 class CollectionLookup:
@@ -46,9 +47,6 @@ class CollectionLookup:
         numbers = {item: int(item) for item in items}
         posts = self.content.posts_by_id([*self.content.known_posts([*numbers.values()])])
         return {item: posts[number].body.html() for item, number in numbers.items() if number in posts}
-
-
-FORMULAS_TOGETHER = 20_000
 
 
 def to_visual_ids(run: Run, visual: Mapping[str, str]) -> Run:

@@ -15,6 +15,8 @@ from porism.lab.judging.people import is_model
 from porism.lab.sampling import shuffled
 from porism.records import Judgment
 
+SQLITE = b"SQLite format 3\x00"
+
 
 class PageEvent(NamedTuple):
     """An item's page was opened (`open`) or submitted (`submit`) at this time."""
@@ -153,9 +155,6 @@ def extra_answers(journal: Journal) -> list[ExtraAnswer]:
             if machine and unrelated:
                 found.append(ExtraAnswer(assignment.topic, item.item, int(machine), int(unrelated)))
     return found
-
-
-SQLITE = b"SQLite format 3\x00"
 
 
 def judgments_in_order(path: str | Path, task: int, seed: int) -> list[Judgment]:

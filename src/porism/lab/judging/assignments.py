@@ -17,6 +17,8 @@ from porism.records import topic_key
 
 EXTRA_QUESTIONS = ("machine", "unrelated")
 ASSIGNMENT_COLUMNS = "id, assessor, task, topic, purpose, round"
+# The items of a topic that somebody has to judge.
+TO_JUDGE = "FROM item WHERE task = ? AND topic = ? AND sampled = 1 AND known_grade IS NULL"
 
 
 class Duty(NamedTuple):
@@ -162,10 +164,6 @@ def has_narrative(values: Values) -> bool:
 def needs_narrative(assignment: Assignment) -> bool:
     """Return whether the assessor writes a narrative first: only those who judge for the qrels do."""
     return assignment.purpose == "main"
-
-
-# The items of a topic that somebody has to judge.
-TO_JUDGE = "FROM item WHERE task = ? AND topic = ? AND sampled = 1 AND known_grade IS NULL"
 
 
 def assign_items(journal: Journal, duty: Duty, keys: Iterable[str]) -> int:

@@ -11,6 +11,9 @@ from porism.lab.judging.journal import Journal
 
 MODEL_PREFIX = "model."
 PURPOSES = ("dual", "training")  # what a model may be assigned
+ROLES = ("assessor", "organiser", "team")
+# A session is marked as used once a minute at most, so that reading a page costs no write.
+TOUCH_SECONDS = 60
 
 
 def is_model(assessor: str) -> bool:
@@ -43,11 +46,6 @@ def record_attempt(journal: Journal, name: str, address: str) -> None:
         if max(waits) > 0:
             raise logins.TooManyGuesses("too many wrong passwords", max(waits))
         connection.execute("INSERT INTO login_failure (at, name, address) VALUES (?, ?, ?)", (now, name, address))
-
-
-ROLES = ("assessor", "organiser", "team")
-# A session is marked as used once a minute at most, so that reading a page costs no write.
-TOUCH_SECONDS = 60
 
 
 class Account(NamedTuple):

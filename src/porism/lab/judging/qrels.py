@@ -26,6 +26,7 @@ from porism.records import Judgment, topic_key
 MINIMUM_RELEVANT = 2
 # trec_eval reads a negative grade as "pooled but not judged", which infAP needs for a sampled pool.
 POOLED_UNJUDGED = -1
+COLUMNS = ("topic", "post_id", "latex", "grade")
 
 
 def merge(assessments: Iterable[Assessment], task: int) -> list[Judgment]:
@@ -117,9 +118,6 @@ def write_variants(found: QrelsVariants, task: int, folder: Path, stem: str = ""
             out.write(qrels_text(judgments))
         paths.append(path)
     return paths
-
-
-COLUMNS = ("topic", "post_id", "latex", "grade")
 
 
 def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_RELEVANT) -> QrelsVariants:

@@ -20,6 +20,9 @@ from porism.progress import Progress, Silent
 
 HEADER, FRAME = 32, 24
 BYTE_ORDER = {0x377F0682: "<", 0x377F0683: ">"}  # that of the checksums, by magic number
+MOST_REPORTED = 20
+RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism lab assess backup made it)"
+WAL_RETRY_SECONDS = 0.3  # a server may be writing the log while it is read
 
 
 def wal_damage(path: Path) -> str:
@@ -50,11 +53,6 @@ def _continued(sums: tuple[int, int], data: bytes, order: str) -> tuple[int, int
         first = (first + word[0] + second) & 0xFFFFFFFF
         second = (second + word[1] + first) & 0xFFFFFFFF
     return first, second
-
-
-MOST_REPORTED = 20
-RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism lab assess backup made it)"
-WAL_RETRY_SECONDS = 0.3  # a server may be writing the log while it is read
 
 
 def verify_journal(path: Path, progress: Progress | None = None) -> Verification:

@@ -19,6 +19,9 @@ from porism.files import atomic_directory, digest_file, open_text, report_unread
 from porism.lab.pooling import pool as pools
 from porism.lab.pooling.pool import JudgmentPool, PooledAnswer, PoolItem, RankedRun, RunFormula, SubmittedAnswer
 
+FORMAT = 1
+MANIFEST = "pool.json"
+
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
@@ -106,10 +109,6 @@ def _formula_pool(
         ranked, items, options.seed, policy=options.policy, limit=options.instances, prefix=options.prefix
     )
     return JudgmentPool(pools.judging_order(origins, options.seed, base.items, chosen), origins)
-
-
-FORMAT = 1
-MANIFEST = "pool.json"
 
 
 class PoolManifest(NamedTuple):

@@ -24,6 +24,7 @@ from porism.records import topic_key
 # The depths of 2022, by task and status of the run.
 DEPTHS = {1: {"primary": 45, "alternate": 20}, 2: {"primary": 25, "alternate": 15}}
 WRITTEN_PREFIX = "d_"
+INSTANCES = 5  # of a formula, at most
 
 
 class FormulaInstance(NamedTuple):
@@ -202,9 +203,6 @@ def report(items: Iterable[PoolItem], origins: Iterable[PoolOrigin]) -> PoolRepo
     overlap = [RunOverlap(a, b, len(by_run[a] & by_run[b])) for a, b in combinations(runs, 2)]
     by_topic = dict(sorted(sizes.items(), key=lambda pair: topic_key(pair[0])))
     return PoolReport(by_topic, tuple(contributions), tuple(overlap))
-
-
-INSTANCES = 5
 
 
 class RunFormula(NamedTuple):
