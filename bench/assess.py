@@ -83,8 +83,7 @@ class Times:
 def prepare(folder: Path, collection: Path, assessors: int = ASSESSORS, judgments: int = JUDGMENTS) -> Load:
     """Make a journal in which every assessor has the same answers of the collection to judge."""
     from porism.corpus.topics.files import read_topics
-    from porism.lab.judging.assign import assign_items
-    from porism.lab.judging.assignments import Duty
+    from porism.lab.judging.assignments import Duty, assign_items
     from porism.lab.judging.items import load_pool, load_topics, opaque_key
     from porism.lab.judging.journal import Journal
     from porism.lab.judging.people import add_account

@@ -22,8 +22,7 @@ from lab_case import ATTACK, PASSWORD, LabCase
 from porism import accounts
 from porism.integrity import describe_file, seal
 from porism.lab.judging.assessments import assessments
-from porism.lab.judging.assign import assign_items, assign_topic
-from porism.lab.judging.assignments import Duty, assigned_items, assignments
+from porism.lab.judging.assignments import Duty, assign_items, assign_topic, assigned_items, assignments
 from porism.lab.judging.items import load_pool
 from porism.lab.judging.journal import Journal
 from porism.lab.pooling.pool import PooledAnswer, PoolItem

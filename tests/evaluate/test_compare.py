@@ -13,7 +13,7 @@ from scipy import stats
 from porism.corpus.topics.files import TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import parse, parse_all
-from porism.evaluate.measures.score import score, score_subsets, topic_subsets
+from porism.evaluate.measures.score import score, score_subsets
 from porism.evaluate.reliability import (
     judged_by_depth,
     leave_team_out,
@@ -144,12 +144,6 @@ def test_a_topic_of_two_categories_is_in_both_subsets() -> None:
         "A.2": TopicInfo("A.2", ("proof",), ("easy",)),
         "A.7": TopicInfo("A.7", ("computation",)),
     }
-    assert list(topic_subsets(infos)) == [
-        ("category", "computation", ("A.7",)),
-        ("category", "concept", ("A.1",)),
-        ("category", "proof", ("A.1", "A.2")),
-        ("difficulty", "easy", ("A.2",)),
-    ]
     qrels = {"B.1": {"a": 3}, "B.2": {"a": 3}}
     scores = score(qrels, Run("r", "trec", {"B.1": RunRanking(["a"], [1.0])}), [NDCG])
     assert [(field, value, part.mean(NDCG)) for field, value, part in score_subsets(scores, infos)] == [

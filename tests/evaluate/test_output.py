@@ -14,7 +14,7 @@ import pytest
 
 import porism.cli
 from porism.errors import PorismError
-from porism.evaluate.experiment import read_experiment, score_runs
+from porism.evaluate.measures.score import read_experiment, score_runs
 from porism.evaluate.published import difference_from_official
 from porism.evaluate.qrels import read_qrels, write_qrels
 from porism.evaluate.reports.figures import write_figures

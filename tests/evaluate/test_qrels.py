@@ -11,7 +11,6 @@ from porism.evaluate.qrels import (
     count,
     from_judgments,
     judged_only,
-    pooled_or_judged,
     read_qrels,
     visual_qrels,
     write_qrels,
@@ -81,7 +80,7 @@ def test_the_highest_grade_of_the_instances_wins_and_codes_count_only_alone() ->
 def test_what_counts_as_judged_and_as_pooled() -> None:
     qrels = {"A.1": {"a": 3, "b": -1, "c": 5}, "A.2": {"d": 6}}
     assert judged_only(qrels) == {"A.1": {"a": 3}}
-    assert pooled_or_judged(qrels) == {"A.1": {"a": 3, "b": -1}}
+    assert judged_only(qrels, lowest=-2) == {"A.1": {"a": 3, "b": -1}}
 
 
 FILES = {

@@ -11,7 +11,6 @@ from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.evaluate.runs.run import Run, RunAnswer, RunRanking
 from porism.evaluate.task3 import (
-    FlagShares,
     Reference,
     TextMeasures,
     answer_table,
@@ -90,7 +89,7 @@ def test_the_map_and_the_flags(tmp_path: Path) -> None:
         read_answer_map(path)
     flags = tmp_path / "flags.tsv"
     flags.write_text("topic\tanswer\tMG\tUI\nA.1\td_1\tyes\tno\nA.2\td_2\tno\tno\n")
-    assert flag_shares({"A.1": "d_1", "A.2": "d_2", "A.3": "d_3"}, read_flags(flags)) == FlagShares(0.5, 0.0, 2)
+    assert flag_shares({"A.1": "d_1", "A.2": "d_2", "A.3": "d_3"}, read_flags(flags)) == {"MG": 0.5, "UI": 0.0}
     flags.write_text("A.1\td_1\tmaybe\tno\n")
     with pytest.raises(PorismError, match=re.escape(f"{flags}:1: not a row of topic, answer, yes/no, yes/no")):
         read_flags(flags)

@@ -6,16 +6,20 @@ from lab_case import LabCase
 from porism.errors import PorismError
 from porism.lab.judging.agreement import training_results
 from porism.lab.judging.assessments import assessments, extra_answers
-from porism.lab.judging.assign import (
+from porism.lab.judging.assignments import (
+    Duty,
     assign_dual,
     assign_extra,
     assign_items,
     assign_topic,
     assign_training,
+    assigned_items,
+    assignments,
+    has_narrative,
     move_topic,
+    progress,
     share_topics,
 )
-from porism.lab.judging.assignments import Duty, assigned_items, assignments, has_narrative, progress
 from porism.lab.judging.exports import narratives_tsv
 from porism.lab.judging.items import TrainingItem, load_pool, load_training, pooled_items
 from porism.lab.judging.journal import Journal, JournalEntry

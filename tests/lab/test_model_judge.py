@@ -15,8 +15,14 @@ from porism.cli import main
 from porism.errors import PorismError
 from porism.lab.judging.agreement import model_agreements, pair_agreements, training_results
 from porism.lab.judging.assessments import Assessment, assessments
-from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
-from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.assignments import (
+    assign_dual,
+    assign_extra,
+    assign_topic,
+    assign_training,
+    assigned_items,
+    assignments,
+)
 from porism.lab.judging.exports import results_csv
 from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.model_judge import ModelJudge, RetryPolicy, instructions, parse_reply, total_usage

@@ -9,7 +9,7 @@ from turkle_site import PASSWORD, Site, turkle_site
 from lab_case import LabCase
 from lab_fixtures import case, cheap_passwords, journal, sample_collection
 from porism.cli import main
-from porism.lab.judging.assign import assign_extra, assign_topic
+from porism.lab.judging.assignments import assign_extra, assign_topic
 from porism.lab.judging.journal import Journal
 from porism.lab.turkle.client import Server, call
 

@@ -128,9 +128,8 @@ def train(args: argparse.Namespace) -> None:
 )
 def assign(args: argparse.Namespace) -> None:
     """Assign the topics, and print the topics of each assessor."""
-    from porism.lab.judging.assessments import is_model
-    from porism.lab.judging.assign import assign_topic, share_topics
-    from porism.lab.judging.people import accounts
+    from porism.lab.judging.assignments import assign_topic, share_topics
+    from porism.lab.judging.people import accounts, is_model
 
     journal = _open(args)
     if args.assessor:
@@ -154,7 +153,7 @@ def assign(args: argparse.Namespace) -> None:
 )
 def move(args: argparse.Namespace) -> None:
     """Reassign the topics, and print how many items each has."""
-    from porism.lab.judging.assign import move_topic
+    from porism.lab.judging.assignments import move_topic
 
     for topic in args.topics:
         print(f"{topic}\t{move_topic(_open(args), args.assessor, args.colleague, args.task, topic)}")
@@ -176,7 +175,7 @@ def move(args: argparse.Namespace) -> None:
 )
 def dual(args: argparse.Namespace) -> None:
     """Assign the topics, and print how many items each has."""
-    from porism.lab.judging.assign import assign_dual
+    from porism.lab.judging.assignments import assign_dual
 
     for topic in args.topics:
         print(f"{topic}\t{assign_dual(_open(args), args.assessor, args.task, topic, args.size, args.seed)}")
@@ -191,7 +190,7 @@ def dual(args: argparse.Namespace) -> None:
 )
 def training(args: argparse.Namespace) -> None:
     """Assign the round, and print how many items it has."""
-    from porism.lab.judging.assign import assign_training
+    from porism.lab.judging.assignments import assign_training
 
     print(assign_training(_open(args), args.assessor, args.task, args.round))
 
@@ -206,7 +205,7 @@ def training(args: argparse.Namespace) -> None:
 )
 def extra(args: argparse.Namespace) -> None:
     """Assign the questions, and print how many answers of each topic they are about."""
-    from porism.lab.judging.assign import assign_extra
+    from porism.lab.judging.assignments import assign_extra
 
     for topic in args.topics:
         print(f"{topic}\t{assign_extra(_open(args), args.assessor, topic, args.size, args.seed)}")

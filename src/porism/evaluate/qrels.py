@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from porism.errors import PorismError, listed
 from porism.files import atomic_file, open_bytes, report_unreadable
@@ -21,8 +22,7 @@ FORMAT = "write one line per judgment: topic, 0, item, grade (0 to 3)"
 
 @report_unreadable(FORMAT)
 def read_qrels(path: str | Path) -> Qrels:
-    """Read `topic 0 item grade` or `topic item grade`, separated by tabs or spaces. Skip lines that begin with `#`;
-    read 3.0 as 3.
+    """Read `topic 0 item grade` or `topic item grade`, between tabs or spaces; 3.0 is 3, `#` begins a comment line.
 
     A line that cannot be read is an error, which lists up to 20 such lines.
     """
@@ -37,8 +37,7 @@ def read_qrels(path: str | Path) -> Qrels:
         cells = line.split()
         if not cells or line.lstrip().startswith("#"):
             continue
-        problem = _add_line(qrels, cells)
-        if problem:
+        if problem := _add_line(qrels, cells):
             wrong.append(f"{path}:{number}: {problem}")
     if wrong:
         where, message = listed(wrong).split(": ", 1)
@@ -69,9 +68,12 @@ def _add_line(qrels: Qrels, cells: list[str]) -> str:
 def write_qrels(qrels: Mapping[str, Mapping[str, int]], path: str | Path) -> None:
     """Write `topic TAB 0 TAB item TAB grade`, in the given order."""
     with atomic_file(path) as out:
-        for topic, grades in qrels.items():
-            for item, grade in grades.items():
-                out.write(f"{topic}\t0\t{item}\t{grade}\n")
+        out.writelines(f"{one.topic}\t0\t{one.item}\t{one.grade}\n" for one in to_judgments(qrels))
+
+
+def to_judgments(qrels: Mapping[str, Mapping[str, int]]) -> Iterator[Judgment]:
+    """Yield the judgments of qrels, in their order."""
+    return (Judgment(topic, item, grade) for topic, grades in qrels.items() for item, grade in grades.items())
 
 
 def from_judgments(judgments: Iterable[Judgment]) -> Qrels:
@@ -86,47 +88,34 @@ def from_judgments(judgments: Iterable[Judgment]) -> Qrels:
 
 
 def judged_only(qrels: Mapping[str, Mapping[str, int]], lowest: int = 0) -> Qrels:
-    """Remove codes and items that were pooled but not judged. In Tasks 1 and 2, codes 5 and 6 count as not judged."""
-    clean = {
-        topic: {item: grade for item, grade in grades.items() if lowest <= grade <= HIGHEST}
-        for topic, grades in qrels.items()
-    }
-    return {topic: grades for topic, grades in clean.items() if grades}
-
-
-def pooled_or_judged(qrels: Mapping[str, Mapping[str, int]]) -> Qrels:
-    """Remove codes, but keep items that were pooled and not judged: infAP needs them."""
-    return judged_only(qrels, lowest=-2)
+    """Remove codes (in Tasks 1 and 2, they count as not judged) and grades below `lowest`: those below 0 are of items
+    that were pooled but not judged."""
+    clean: Qrels = {}
+    for topic, grades in qrels.items():
+        if kept := {item: grade for item, grade in grades.items() if lowest <= grade <= HIGHEST}:
+            clean[topic] = kept
+    return clean
 
 
 def visual_qrels(qrels: Mapping[str, Mapping[str, int]], visual: Mapping[str, str]) -> Qrels:
     """Turn judgments of formula instances into judgments of visual ids: the highest grade over the instances."""
-    judgments = (
-        Judgment(topic, visual.get(item, item), grade)
-        for topic, grades in qrels.items()
-        for item, grade in grades.items()
-    )
+    judgments = (replace(one, item=visual.get(one.item, one.item)) for one in to_judgments(qrels))
     return judged_only(from_judgments(judgments))
 
 
-@dataclass(frozen=True, slots=True)
-class QrelsCounts:
-    """Counts of a qrels file: see `count`."""
+class QrelsCounts(NamedTuple):
+    """Counts of a qrels file."""
 
     topics: int
     judged: int
     grades: dict[int, int]
-    average_relevant: float
-    least_relevant: int
-    best_p10: float
+    average_relevant: float  # items of a grade above 0, per topic
+    least_relevant: int  # the lowest number of High and Medium items of a topic
+    best_p10: float  # the highest possible P'@10
 
 
 def count(qrels: Mapping[str, Mapping[str, int]]) -> QrelsCounts:
-    """Count topics, judgments and grades.
-
-    `average_relevant` counts grades above 0, per topic. `least_relevant` is the lowest number of High and
-    Medium items of a topic, `best_p10` the highest possible P'@10.
-    """
+    """Count topics, judgments and grades."""
     if not qrels:
         raise PorismError("there are no judgments to count", fix="give a qrels file")
     grades = Counter(grade for row in qrels.values() for grade in row.values())

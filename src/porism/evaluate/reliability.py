@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from statistics import fmean
 from typing import NamedTuple
@@ -19,6 +20,12 @@ from porism.records import Judgment
 
 DEPTHS = (5, 10, 20, 50, 100, 1000)
 CURVE_DEPTHS = (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000)
+POINTS = 20
+DRAWS = 500
+SEED = 2022
+STABLE = 0.9  # Voorhees (2000) calls two orders of systems equivalent from here on
+STEADY_POINTS = 3  # points in a row that must be stable before the hint says so
+LEVELLED = 0.02  # a curve that rose by less than this over its last third has levelled off
 
 
 class CurvePoint(NamedTuple):
@@ -49,9 +56,8 @@ def judged_by_depth(run: Run, qrels: Qrels, depths: Sequence[int] = DEPTHS) -> l
     grades = judged_only(qrels)
     topics = [topic for topic in grades if topic in run.rankings]
     if not topics:
-        raise PorismError(
-            f"run {run.name} and the qrels have no topic in common", fix="give the qrels of the run's topics"
-        )
+        fact = f"run {run.name} and the qrels have no topic in common"
+        raise PorismError(fact, fix="give the qrels of the run's topics")
     deepest = max(depths)
     judged = [[item in grades[topic] for item in run.rankings[topic].in_score_order(deepest).items] for topic in topics]
     above = [(depth, [flag for row in judged for flag in row[:depth]]) for depth in depths]
@@ -63,16 +69,12 @@ def relevant_found(run: Run, qrels: Qrels) -> float:
     relevant = judged_only(qrels, LEVEL)
     if not relevant:
         raise PorismError("the qrels have no relevant item", fix=f"give judgments with grade {LEVEL} or more")
-    found = sum(
-        len(grades.keys() & set(run.rankings[topic].items))
-        for topic, grades in relevant.items()
-        if topic in run.rankings
-    )
+    answered = relevant.keys() & run.rankings.keys()
+    found = sum(len(relevant[topic].keys() & set(run.rankings[topic].items)) for topic in answered)
     return found / sum(map(len, relevant.values()))
 
 
-@dataclass(frozen=True, slots=True)
-class LeftOut:
+class LeftOut(NamedTuple):
     """A run scored with all judgments, and without those that only its team contributed."""
 
     team: str
@@ -88,17 +90,6 @@ class LeftOut:
         return None if self.reduced is None else self.reduced - self.full
 
 
-def _contributors(runs: Mapping[str, Sequence[Run]]) -> dict[tuple[str, str], set[str]]:
-    """Return, for each (topic, item), the teams whose runs have the item."""
-    found: dict[tuple[str, str], set[str]] = {}
-    for team, mine in runs.items():
-        for run in mine:
-            for topic, ranking in run.rankings.items():
-                for item in ranking.in_score_order(LIMIT).items:
-                    found.setdefault((topic, item), set()).add(team)
-    return found
-
-
 def leave_team_out(
     qrels: Qrels, runs: Mapping[str, Sequence[Run]], measure: Measure, average: Average = "complete"
 ) -> list[LeftOut]:
@@ -107,36 +98,26 @@ def leave_team_out(
     A large loss means that the pool is unfair to new systems. Topics without remaining judgments are removed; a run
     without judged hits has no reduced value.
     """
-    by = _contributors(runs)
+    contributors: dict[tuple[str, str], set[str]] = {}
+    for team, run in ((team, run) for team, mine in runs.items() for run in mine):
+        for topic, ranking in run.rankings.items():
+            for item in ranking.in_score_order(LIMIT).items:
+                contributors.setdefault((topic, item), set()).add(team)
     grades = judged_only(qrels)
     rows: list[LeftOut] = []
     for team, mine in runs.items():
         kept = {
-            topic: {item: grade for item, grade in row.items() if by.get((topic, item)) != {team}}
+            topic: {item: grade for item, grade in row.items() if contributors.get((topic, item)) != {team}}
             for topic, row in grades.items()
         }
         reduced = {topic: row for topic, row in kept.items() if row}
         removed = sum(map(len, grades.values())) - sum(map(len, reduced.values()))
         for run in mine:
-            full = score(grades, run, [measure], average).mean(measure)
-            rows.append(LeftOut(team, run.name, measure, full, _mean_or_none(reduced, run, measure, average), removed))
+            full, without = score(grades, run, [measure], average).mean(measure), None
+            with suppress(PorismError):
+                without = score(reduced, run, [measure], average).mean(measure)
+            rows.append(LeftOut(team, run.name, measure, full, without, removed))
     return rows
-
-
-def _mean_or_none(qrels: Qrels, run: Run, measure: Measure, average: Average) -> float | None:
-    """Return the mean, or None if the remaining judgments do not allow one."""
-    try:
-        return score(qrels, run, [measure], average).mean(measure)
-    except PorismError:
-        return None
-
-
-POINTS = 20
-DRAWS = 500
-SEED = 2022
-STABLE = 0.9  # Voorhees (2000) calls two orders of systems equivalent from here on
-STEADY_POINTS = 3  # points in a row that must be stable before the hint says so
-LEVELLED = 0.02  # a curve that rose by less than this over its last third has levelled off
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +135,7 @@ class StabilityPoint:
     final: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class Stability:
+class Stability(NamedTuple):
     """The curve, and the number of judgments from which on it was stable (None: not yet)."""
 
     points: tuple[StabilityPoint, ...]
@@ -165,24 +145,19 @@ class Stability:
     def hint(self) -> str:
         """What the curve suggests to an organiser, in one sentence."""
         made = self.points[-1].judgments
-        if self.stable_from is None and self._has_levelled_off():
+        taus = [point.tau for point in self.points if point.tau is not None]
+        third = len(taus) // 3
+        if self.stable_from is not None:
+            return (
+                f"The order of the systems has been stable since {self.stable_from:,} of {made:,} judgments "
+                f"(mean tau at least {STABLE}): more judgments of these topics are unlikely to change it."
+            )
+        if third >= STEADY_POINTS and fmean(taus[-third:]) - fmean(taus[-2 * third : -third]) < LEVELLED:
             return (
                 f"The order of the systems is not stable after {made:,} judgments, and more judgments of these topics "
                 f"no longer help (mean tau {self.points[-1].tau:.2f}): some systems are too similar. Judge more topics."
             )
-        if self.stable_from is None:
-            return f"The order of the systems is not stable after {made:,} judgments: go on judging."
-        return (
-            f"The order of the systems has been stable since {self.stable_from:,} of {made:,} judgments "
-            f"(mean tau at least {STABLE}): more judgments of these topics are unlikely to change it."
-        )
-
-    def _has_levelled_off(self) -> bool:
-        taus = [point.tau for point in self.points if point.tau is not None]
-        third = len(taus) // 3
-        if third < STEADY_POINTS:
-            return False
-        return fmean(taus[-third:]) - fmean(taus[-2 * third : -third]) < LEVELLED
+        return f"The order of the systems is not stable after {made:,} judgments: go on judging."
 
 
 def stability(
@@ -205,14 +180,15 @@ def stability(
     generator = np.random.default_rng(seed)
     found = []
     for count, table in zip(counts, tables, strict=True):
+        topics = 0 if table is None else table.shape[1]
         if table is None or last is None:
-            found.append(StabilityPoint(count, 0 if table is None else table.shape[1], None, None, None))
+            found.append(StabilityPoint(count, topics, None, None, None))
             continue
-        taus = _bootstrap(table, draws, generator)
-        final = _taus(table.mean(axis=1)[None], last)[0]
-        found.append(
-            StabilityPoint(count, table.shape[1], float(taus.mean()), float(np.quantile(taus, 0.05)), float(final))
-        )
+        means = table.mean(axis=1)
+        # Tau between the order on all topics and that on each draw of topics.
+        taus = _taus(table[:, generator.integers(0, topics, (draws, topics))].mean(axis=2).T, means)
+        final = _taus(means[None], last)[0]
+        found.append(StabilityPoint(count, topics, float(taus.mean()), float(np.quantile(taus, 0.05)), float(final)))
     return Stability(tuple(found), _stable_from(found))
 
 
@@ -221,30 +197,18 @@ def _scores(judgments: Iterable[Judgment], runs: Sequence[Run], measure: Measure
     grades: Qrels = {}
     for judgment in judgments:
         grades.setdefault(judgment.topic, {})[judgment.item] = judgment.grade
-    grades = judged_only(grades)
     least = measure.least_relevant
-    kept = {topic: row for topic, row in grades.items() if max(row.values()) >= least}
+    kept = {topic: row for topic, row in judged_only(grades).items() if max(row.values()) >= least}
     if len(kept) < 2:
         return None
-    topics = sorted(kept)
-    return np.array([_row(kept, run, measure, topics) for run in runs])
-
-
-def _row(grades: Qrels, run: Run, measure: Measure, topics: Sequence[str]) -> list[float]:
-    judged = any(
-        not grades[topic].keys().isdisjoint(run.rankings[topic].items) for topic in grades if topic in run.rankings
-    )
-    if not judged:  # early on, no hit of a run may be judged: it scores 0
-        return [0.0] * len(topics)
-    values = score(grades, run, [measure]).values[measure]
-    return [values[topic] for topic in topics]
-
-
-def _bootstrap(table: NDArray[np.float64], draws: int, generator: np.random.Generator) -> NDArray[np.float64]:
-    """Return tau between the order on all topics and that on each draw of topics."""
-    topics = table.shape[1]
-    drawn = generator.integers(0, topics, (draws, topics))
-    return _taus(table[:, drawn].mean(axis=2).T, table.mean(axis=1))
+    table = np.zeros((len(runs), len(kept)))
+    for line, run in zip(table, runs, strict=True):
+        answered = [topic for topic in kept if topic in run.rankings]
+        # Early on, no hit of a run may be judged: it scores 0.
+        if any(not kept[topic].keys().isdisjoint(run.rankings[topic].items) for topic in answered):
+            values = score(kept, run, [measure]).values[measure]
+            line[:] = [values[topic] for topic in sorted(kept)]
+    return table
 
 
 def _taus(means: NDArray[np.float64], reference: NDArray[np.float64]) -> NDArray[np.float64]:

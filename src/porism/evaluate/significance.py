@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import NamedTuple
 
 import numpy as np
@@ -45,20 +45,14 @@ class Comparison:
     p_holm: float = 1.0
 
 
-def common_topics(one: Scores, two: Scores) -> list[str]:
-    """Return the topics that both runs have."""
+def differences(one: Scores, two: Scores, measure: Measure) -> dict[str, float]:
+    """Return, for each common topic, the value of `one` minus that of `two`."""
     others = set(two.topics)
     common = [topic for topic in one.topics if topic in others]
     if len(common) < 2:
-        raise PorismError(
-            f"runs {one.run} and {two.run} have fewer than two topics in common", fix="compare runs on the same qrels"
-        )
-    return common
-
-
-def differences(one: Scores, two: Scores, measure: Measure) -> dict[str, float]:
-    """Return, for each common topic, the value of `one` minus that of `two`."""
-    return {topic: one.values[measure][topic] - two.values[measure][topic] for topic in common_topics(one, two)}
+        fact = f"runs {one.run} and {two.run} have fewer than two topics in common"
+        raise PorismError(fact, fix="compare runs on the same qrels")
+    return {topic: one.values[measure][topic] - two.values[measure][topic] for topic in common}
 
 
 def compare(one: Scores, two: Scores, measure: Measure, rounds: int = ROUNDS, seed: int = SEED) -> Comparison:
@@ -130,9 +124,6 @@ def compare_all(
     return found
 
 
-Columns = Mapping[str, Sequence[float]]
-
-
 def pearson(one: Sequence[float], two: Sequence[float]) -> float:
     """Pearson's r."""
     from scipy import stats
@@ -149,26 +140,20 @@ def kendall(one: Sequence[float], two: Sequence[float]) -> float:
     return float(stats.kendalltau(one, two, variant="b").statistic)
 
 
-COEFFICIENTS: dict[str, Callable[[Sequence[float], Sequence[float]], float]] = {
-    "Pearson r": pearson,
-    "Kendall tau-b": kendall,
-}
-
-
 def _refuse_constant(*columns: Sequence[float]) -> None:
     """Refuse values that are all equal: they have no correlation."""
     if any(len(set(column)) < 2 for column in columns):
         raise PorismError("all values are equal, so there is no correlation", fix="compare more systems")
 
 
-def correlations(columns: Columns, coefficient: str) -> dict[tuple[str, str], float | None]:
+COEFFICIENTS = {"Pearson r": pearson, "Kendall tau-b": kendall}
+
+
+def correlations(columns: Mapping[str, Sequence[float]], coefficient: str) -> dict[tuple[str, str], float | None]:
     """Correlate every pair of columns; None where all values of a column are equal."""
     if coefficient not in COEFFICIENTS:
         raise PorismError(f"unknown coefficient {coefficient!r}", fix=f"choose one of {', '.join(COEFFICIENTS)}")
     compute = COEFFICIENTS[coefficient]
     flat = {name for name, values in columns.items() if len(set(values)) < 2}
-    return {
-        (one, two): None if {one, two} & flat else compute(columns[one], columns[two])
-        for one in columns
-        for two in columns
-    }
+    pairs = product(columns, repeat=2)
+    return {(one, two): None if {one, two} & flat else compute(columns[one], columns[two]) for one, two in pairs}

@@ -27,20 +27,18 @@ class ResultTable:
     digits: int = 3
     marked: frozenset[int] = field(default=frozenset())
 
-    def text(self, cell: Cell) -> str:
-        """Return a cell as it is printed."""
-        if cell is None:
-            return ""
-        return f"{cell:.{self.digits}f}" if isinstance(cell, float) else str(cell)
-
     def is_numeric(self, column: int) -> bool:
         """Return whether the column holds numbers only."""
         cells = [row[column] for row in self.rows if row[column] is not None]
         return bool(cells) and all(isinstance(cell, int | float) for cell in cells)
 
     def lines(self) -> list[list[str]]:
-        """Return all cells as text."""
-        return [[self.text(cell) for cell in row] for row in self.rows]
+        """Return all cells as they are printed."""
+
+        def text(cell: Cell) -> str:
+            return "" if cell is None else f"{cell:.{self.digits}f}" if isinstance(cell, float) else str(cell)
+
+        return [[text(cell) for cell in row] for row in self.rows]
 
 
 def aligned(table: ResultTable) -> str:
@@ -91,12 +89,7 @@ def tsv(table: ResultTable) -> str:
     return out.getvalue()
 
 
-def as_json(table: ResultTable) -> str:
-    """Render a JSON object whose only key is the table's name; see `render`."""
-    return _json_object([table])
-
-
-def _json_object(tables: Sequence[ResultTable]) -> str:
+def as_json(*tables: ResultTable) -> str:
     """Render tables as one object: name -> title, notes and rows, with unrounded numbers."""
     found = {}
     for table in tables:
@@ -125,45 +118,20 @@ def markdown(table: ResultTable) -> str:
     return head + body + "\n" + "".join(f"\n{note}\n" for note in table.notes)
 
 
-LATEX = str.maketrans(
-    {
-        "&": r"\&",
-        "%": r"\%",
-        "_": r"\_",
-        "#": r"\#",
-        "$": r"\$",
-        "{": r"\{",
-        "}": r"\}",
-        "~": r"\textasciitilde{}",
-        "^": r"\^{}",
-        "\\": r"\textbackslash{}",
-    }
-)
+LATEX = {mark: rf"\{mark}" for mark in "&%_#${}"} | {"~": r"\textasciitilde{}", "^": r"\^{}", "\\": r"\textbackslash{}"}
 
 
 def latex(table: ResultTable) -> str:
     """Render a booktabs table."""
+    escaped = str.maketrans(LATEX)
     shape = "".join("r" if table.is_numeric(place) else "l" for place in range(len(table.columns)))
-    rows = [" & ".join(cell.translate(LATEX) for cell in row) + r" \\" for row in table.lines()]
-    head = " & ".join(column.translate(LATEX) for column in table.columns) + r" \\"
+    head, *rows = [
+        " & ".join(cell.translate(escaped) for cell in row) + r" \\" for row in (table.columns, *table.lines())
+    ]
     notes = [f"% {note}" for note in table.notes]
-    caption = [rf"\caption{{{table.title.translate(LATEX)}}}"] if table.title else []
-    return "\n".join(
-        [
-            r"\begin{table}",
-            *caption,
-            rf"\begin{{tabular}}{{{shape}}}",
-            r"\toprule",
-            head,
-            r"\midrule",
-            *rows,
-            r"\bottomrule",
-            r"\end{tabular}",
-            *notes,
-            r"\end{table}",
-            "",
-        ]
-    )
+    caption = [rf"\caption{{{table.title.translate(escaped)}}}"] if table.title else []
+    start = [r"\begin{table}", *caption, rf"\begin{{tabular}}{{{shape}}}", r"\toprule", head, r"\midrule"]
+    return "\n".join([*start, *rows, r"\bottomrule", r"\end{tabular}", *notes, r"\end{table}", ""])
 
 
 def as_html(table: ResultTable) -> str:
@@ -176,11 +144,8 @@ def as_html(table: ResultTable) -> str:
         rows.append(f"<tr{' class=marked' if number in table.marked else ''}>{cells}</tr>")
     caption = f"<caption>{html.escape(table.title)}</caption>" if table.title else ""
     notes = "".join(f"<p>{html.escape(note)}</p>\n" for note in table.notes)
-    return (
-        f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
-        + "\n".join(rows)
-        + f"\n</tbody></table>\n{notes}"
-    )
+    body = "\n".join(rows)
+    return f"<table>{caption}\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody></table>\n{notes}"
 
 
 FORMATS: dict[str, Callable[[ResultTable], str]] = {
@@ -198,5 +163,5 @@ def render(tables: Sequence[ResultTable], form: str = "table") -> str:
     if form not in FORMATS:
         raise PorismError(f"unknown format {form!r}", fix=f"choose one of {', '.join(FORMATS)}")
     if form == "json":
-        return _json_object(tables)
+        return as_json(*tables)
     return "\n".join(FORMATS[form](table) for table in tables)

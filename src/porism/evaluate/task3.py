@@ -8,30 +8,25 @@ from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from statistics import fmean
+from typing import NamedTuple
 
 from porism.errors import PorismError
+from porism.evaluate import text_measures
 from porism.evaluate.qrels import CODES, HIGHEST, Qrels
 from porism.evaluate.runs.lines import parse_name
 from porism.evaluate.runs.run import Run
 from porism.evaluate.table import Cell, ResultTable
-from porism.evaluate.text_measures import (
-    OWN,
-    AnswerEncoder,
-    Tokenizer,
-    answer_text,
-    overlap,
-    reference_text,
-    similarity,
-)
 from porism.files import open_text, report_unreadable
 
 # run -> topic -> id of the answer in the qrels
 AnswerMap = dict[str, dict[str, str]]
 YES_NO = {"yes": True, "no": False, "1": True, "0": False, "true": True, "false": False}
+RELEVANT = (2, 3)
+COLUMNS = ("run", "topics", "AR", "P@1")
+NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count as 0"
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerScores:
+class AnswerScores(NamedTuple):
     """The grade of the answer to each topic, with AR and P@1."""
 
     run: str
@@ -60,16 +55,12 @@ def read_answer_map(path: str | Path) -> AnswerMap:
     with open_text(path) as stream:
         for line, cells in enumerate(csv.reader(stream, delimiter="\t", quoting=csv.QUOTE_NONE), 1):
             if len(cells) != 3:
-                raise PorismError(
-                    f"{len(cells)} columns; the map has 3", where=f"{path}:{line}", fix="write run, topic, answer id"
-                )
+                fact = f"{len(cells)} columns; the map has 3"
+                raise PorismError(fact, where=f"{path}:{line}", fix="write run, topic, answer id")
             topics = found.setdefault(cells[0], {})
             if cells[1] in topics:
-                raise PorismError(
-                    f"topic {cells[1]} occurs twice for run {cells[0]}",
-                    where=f"{path}:{line}",
-                    fix="keep one answer per topic",
-                )
+                fact = f"topic {cells[1]} occurs twice for run {cells[0]}"
+                raise PorismError(fact, where=f"{path}:{line}", fix="keep one answer per topic")
             topics[cells[1]] = cells[2]
     if not found:
         raise PorismError("this file has no answers", where=str(path), fix="write run, topic, answer id")
@@ -78,23 +69,18 @@ def read_answer_map(path: str | Path) -> AnswerMap:
 
 def _answer_grade(code: int) -> int:
     """Return a grade as Task 3 counts it: system failure and "do not know" are 0."""
-    if code in CODES:
-        return 0
-    if not 0 <= code <= HIGHEST:
+    if code not in CODES and not 0 <= code <= HIGHEST:
         raise PorismError(f"grade {code} is not 0, 1, 2, 3, 5 or 6", fix="correct the qrels")
-    return code
+    return 0 if code in CODES else code
 
 
 def score_answers(run: str, answers: Mapping[str, str], qrels: Qrels) -> AnswerScores:
     """Score a run. Topics without an answer or a judgment are left out."""
-    grades = {
-        topic: _answer_grade(qrels[topic][item]) for topic, item in answers.items() if item in qrels.get(topic, {})
-    }
+    judged = {topic: item for topic, item in answers.items() if item in qrels.get(topic, {})}
+    grades = {topic: _answer_grade(qrels[topic][item]) for topic, item in judged.items()}
     if not grades:
-        raise PorismError(
-            f"run {run} has no judged answers, so it cannot be scored",
-            fix="give the Task 3 qrels that go with the map",
-        )
+        fact = f"run {run} has no judged answers, so it cannot be scored"
+        raise PorismError(fact, fix="give the Task 3 qrels that go with the map")
     return AnswerScores(run, grades)
 
 
@@ -111,10 +97,8 @@ def score_as_task3(run: Run, qrels: Qrels) -> AnswerScores:
         if code is not None and code >= 0 and code not in CODES:
             grades[topic] = _answer_grade(code)
     if not grades:
-        raise PorismError(
-            f"no first hit of run {run.name} is judged, so it cannot be scored",
-            fix="give the Task 1 qrels of the run's topics",
-        )
+        fact = f"no first hit of run {run.name} is judged, so it cannot be scored"
+        raise PorismError(fact, fix="give the Task 1 qrels of the run's topics")
     return AnswerScores(run.name, grades)
 
 
@@ -125,8 +109,7 @@ def best_possible(qrels: Qrels) -> float:
     return sum(max(_answer_grade(code) for code in grades.values()) for grades in qrels.values()) / len(qrels)
 
 
-@dataclass(frozen=True, slots=True)
-class Flags:
+class Flags(NamedTuple):
     """What assessors said about an answer besides its grade."""
 
     machine_generated: bool
@@ -142,41 +125,21 @@ def read_flags(path: str | Path) -> dict[tuple[str, str], Flags]:
             if line == 1 and cells[:1] == ["topic"]:
                 continue
             if len(cells) != 4 or not {cells[-2].lower(), cells[-1].lower()} <= YES_NO.keys():
-                raise PorismError(
-                    "not a row of topic, answer, yes/no, yes/no",
-                    where=f"{path}:{line}",
-                    fix="write topic, answer, MG, UI",
-                )
+                fact = "not a row of topic, answer, yes/no, yes/no"
+                raise PorismError(fact, where=f"{path}:{line}", fix="write topic, answer, MG, UI")
             found[cells[0], cells[1]] = Flags(YES_NO[cells[2].lower()], YES_NO[cells[3].lower()])
     return found
 
 
-@dataclass(frozen=True, slots=True)
-class FlagShares:
-    """MG and UI: the shares of flagged answers, and the number of topics."""
-
-    machine_generated: float
-    unrelated_information: float
-    topics: int
-
-
-def flag_shares(answers: Mapping[str, str], flags: Mapping[tuple[str, str], Flags]) -> FlagShares:
-    """Return the share of answers with each flag, over the answers that have flags."""
+def flag_shares(answers: Mapping[str, str], flags: Mapping[tuple[str, str], Flags]) -> dict[str, float]:
+    """Return the share of answers with each flag, MG and UI, over the answers that have flags."""
     mine = [flags[topic, item] for topic, item in answers.items() if (topic, item) in flags]
     if not mine:
         raise PorismError("no answer of the run has flags", fix="give the flags of this run's answers")
-    return FlagShares(
-        sum(flag.machine_generated for flag in mine) / len(mine),
-        sum(flag.unrelated_information for flag in mine) / len(mine),
-        len(mine),
-    )
+    return {name: sum(values) / len(mine) for name, values in zip(("MG", "UI"), zip(*mine, strict=True), strict=True)}
 
 
-RELEVANT = (2, 3)
-
-
-@dataclass(frozen=True, slots=True)
-class Reference:
+class Reference(NamedTuple):
     """A relevant answer and the runs that returned it."""
 
     topic: str
@@ -188,7 +151,7 @@ class Reference:
 def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep: bool = True) -> list[Reference]:
     """Return the Task 3 answers of grade 2 or 3. Equal answers of several runs share an id."""
     texts = {
-        (topic, answers[run.name][topic]): answer_text(answer.text, keep)
+        (topic, answers[run.name][topic]): text_measures.answer_text(answer.text, keep)
         for run in runs
         for topic, answer in run.answers.items()
         if topic in answers.get(run.name, {})
@@ -198,11 +161,8 @@ def task3_references(answers: AnswerMap, runs: Iterable[Run], qrels: Qrels, keep
 
 
 def task1_references(runs: Iterable[Run], qrels: Qrels, bodies: Mapping[str, str]) -> list[Reference]:
-    """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short enough.
-
-    `bodies` has the HTML of posts.
-    """
-    text = cache(lambda item: reference_text(bodies[item]) if item in bodies else None)
+    """Return the Task 1 answers of grade 2 or 3 that a run returned and that are short; `bodies` is HTML by item."""
+    text = cache(lambda item: text_measures.reference_text(bodies[item]) if item in bodies else None)
     hits = ((run.name, topic, item) for run in runs for topic, rows in run.rankings.items() for item in rows.items)
     return _references(hits, qrels, lambda _, item: text(item))
 
@@ -224,9 +184,8 @@ def without_team(
     """Return, by topic, the references that a run outside the team returned. `known` holds the names of all runs."""
     unknown = sorted(set(team) - set(known))
     if unknown:
-        raise PorismError(
-            f"no run is named {', '.join(unknown)}", fix="name the team's runs as their files are named, without .tsv"
-        )
+        fact = f"no run is named {', '.join(unknown)}"
+        raise PorismError(fact, fix="name the team's runs as their files are named, without .tsv")
     kept: dict[str, list[str]] = {}
     for reference in references:
         if reference.text and reference.runs - set(team):
@@ -234,16 +193,12 @@ def without_team(
     return kept
 
 
-COLUMNS = ("run", "topics", "AR", "P@1")
-NOTE = "AR, P@1: over topics with a judged answer; codes 5 and 6 count as 0"
-
-
 @dataclass(frozen=True, slots=True)
 class TextMeasures:
     """What the text measures need: a tokenizer, an encoder, more references, the assessors' flags."""
 
-    tokenizer: Tokenizer = OWN
-    encoder: AnswerEncoder | None = None
+    tokenizer: text_measures.Tokenizer = text_measures.OWN
+    encoder: text_measures.AnswerEncoder | None = None
     references: Sequence[Reference] = ()
     flags: Mapping[tuple[str, str], Flags] = field(default_factory=dict)
 
@@ -256,15 +211,13 @@ def answer_table(
     names = [run.name for run in runs] or list(answers)
     for name in names:
         if name not in answers:
-            raise PorismError(
-                f"run {name} is not in the map of answers", fix="name the file as in the map, without .tsv"
-            )
+            fact = f"run {name} is not in the map of answers"
+            raise PorismError(fact, fix="name the file as in the map, without .tsv")
     scores = {name: score_answers(name, answers[name], qrels) for name in names}
     extra = _text_columns(qrels, answers, runs, texts) if runs else {}
     if texts.flags:
         shares = {name: flag_shares(answers[name], texts.flags) for name in names}
-        extra["MG"] = {name: found.machine_generated for name, found in shares.items()}
-        extra["UI"] = {name: found.unrelated_information for name, found in shares.items()}
+        extra |= {flag: {name: found[flag] for name, found in shares.items()} for flag in ("MG", "UI")}
     rows = tuple((*scores[name].cells, *(column[name] for column in extra.values())) for name in names)
     notes = [NOTE, f"highest possible AR: {best_possible(qrels):.3f}"]
     if "LO-w" in extra:
@@ -281,26 +234,24 @@ def _text_columns(
     tokenizer, encoder = texts.tokenizer, texts.encoder
     every = [*task3_references(answers, runs, qrels, tokenizer.keep), *texts.references]
     known = {*answers, *(name for reference in texts.references for name in reference.runs)}
+    groups = {name: parsed.group for name in known if (parsed := parse_name(name))}
     columns: dict[str, dict[str, Cell]] = {one.measure: {} for one in (tokenizer, encoder) if one}
     for run in runs:
-        references = without_team(every, _team_of(run.name, known), known)
-        prepared = {topic: answer_text(answer.text, tokenizer.keep) for topic, answer in run.answers.items()}
-        mine = {topic: text for topic, text in prepared.items() if text is not None}
-        some = any(topic in references for topic in mine)
-        columns[tokenizer.measure][run.name] = fmean(overlap(mine, references, tokenizer).values()) if some else None
-        if encoder:
-            columns[encoder.measure][run.name] = fmean(similarity(mine, references, encoder).values()) if some else None
+        own = groups.get(run.name)
+        team = [name for name in known if name == run.name or (own is not None and groups.get(name) == own)]
+        references = without_team(every, team, known)
+        mine = {}
+        for topic, answer in run.answers.items():
+            if (text := text_measures.answer_text(answer.text, tokenizer.keep)) is not None:
+                mine[topic] = text
+        found = {}
+        if any(topic in references for topic in mine):
+            found[tokenizer.measure] = text_measures.overlap(mine, references, tokenizer)
+            if encoder:
+                found[encoder.measure] = text_measures.similarity(mine, references, encoder)
+        for measure, column in columns.items():
+            column[run.name] = fmean(found[measure].values()) if measure in found else None
     return columns
-
-
-def _team_of(name: str, known: set[str]) -> list[str]:
-    """Return the runs of the same team, with the run itself."""
-    group = parse_name(name)
-    return [
-        other
-        for other in known
-        if other == name or (group and (parsed := parse_name(other)) and parsed.group == group.group)
-    ]
 
 
 def as_task3_table(runs: Sequence[Run], qrels: Qrels) -> ResultTable:
@@ -314,7 +265,6 @@ def is_task3(qrels: Qrels, path: str | Path) -> bool:
     """Return whether these are judgments of Task 3, whose items are called d_1, d_2, ..."""
     marks = {item.startswith("d_") for grades in qrels.values() for item in grades}
     if len(marks) > 1:
-        raise PorismError(
-            "judgments of posts and of Task 3 answers in one file", where=str(path), fix="keep them in separate files"
-        )
+        fact = "judgments of posts and of Task 3 answers in one file"
+        raise PorismError(fact, where=str(path), fix="keep them in separate files")
     return marks == {True}

@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from porism.corpus.topics.formulas import TopicPiece, split_formulas
+from porism.corpus.topics.formulas import split_formulas
 from porism.errors import PorismError
 from porism.models.directory import PACKAGED, ModelDirectory
 from porism.models.libraries import library
@@ -23,14 +24,14 @@ DOLLAR = re.compile(r"(^|[^\\]|\\\\)\$")
 WORD = re.compile(r"\[/?MATH\]|\\[A-Za-z]+|\\.|[^\W\d_]+|\d+|[^\w\s]|_")
 MARKS_PER_FORMULA = 15  # the two marks have 17 characters, the two dollar signs that they replace 2
 LONGEST_REFERENCE = 1200
+LAYER = 10  # of the encoder, whose vectors are compared
 
 
 @dataclass(frozen=True, slots=True)
 class Tokenizer:
     """A function that splits text into tokens; `measure` names the resulting measure, LO, LO-local or LO-w.
 
-    The lab's program drops the character before each dollar sign, so LO must drop it too (`keep` is False); LO-w keeps
-    it.
+    The lab's program drops the character before each dollar sign, so LO drops it too (`keep` is False), but not LO-w.
     """
 
     measure: str
@@ -48,25 +49,21 @@ OWN = Tokenizer("LO-w", tokenize)
 
 def local_tokenizer(directory: str | Path) -> Tokenizer:
     """Load the tokenizer of a local copy of witiko/mathberta (LO) or of another model (LO-local)."""
-    path = model_folder(directory) / "tokenizer.json"
+    name = str(directory)  # a path, or the name of an installed package that carries weights
+    path = (ModelDirectory.open(directory).path if name in PACKAGED else Path(name)) / "tokenizer.json"
     if not path.is_file():
-        raise PorismError(
-            "has no tokenizer.json", where=str(directory), fix="give a local copy of the model witiko/mathberta"
-        )
+        fact = "has no tokenizer.json"
+        raise PorismError(fact, where=str(directory), fix="give a local copy of the model witiko/mathberta")
     try:
         import tokenizers  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         raise PorismError("the package tokenizers is not installed", fix="pip install tokenizers") from None
     model = tokenizers.Tokenizer.from_file(str(path))
-    name = "LO" if is_mathberta(path.parent) else "LO-local"
-    return Tokenizer(
-        name, lambda text: list(model.encode(f" {text.lstrip()}", add_special_tokens=False).tokens), keep=False
-    )
 
+    def tokens(text: str) -> list[str]:
+        return list(model.encode(f" {text.lstrip()}", add_special_tokens=False).tokens)
 
-def model_folder(directory: str | Path) -> Path:
-    """Return the folder of a model: a path, or the name of an installed package that carries weights."""
-    return ModelDirectory.open(directory).path if str(directory) in PACKAGED else Path(directory)
+    return Tokenizer("LO" if is_mathberta(path.parent) else "LO-local", tokens, keep=False)
 
 
 def is_mathberta(folder: Path) -> bool:
@@ -78,14 +75,8 @@ def answer_text(text: str, keep: bool = True) -> str | None:
     """Replace the dollar signs of an answer by marks around its formulas. Return None if their number is odd."""
     if len(DOLLAR.findall(text)) % 2:
         return None
-    number = 0
-
-    def mark(found: re.Match[str]) -> str:
-        nonlocal number
-        number += 1
-        return (found[1] if keep else "") + (OPEN if number % 2 else CLOSE)
-
-    return _normalise(DOLLAR.sub(mark, text))
+    marks = cycle((OPEN, CLOSE))
+    return _normalise(DOLLAR.sub(lambda found: (found[1] if keep else "") + next(marks), text))
 
 
 def _normalise(text: str) -> str:
@@ -93,30 +84,23 @@ def _normalise(text: str) -> str:
     line = re.sub(r"\s+", " ", text.rstrip())
     if not line.startswith(OPEN.rstrip()):
         line = line.lstrip()
-    line = line.replace(" [/MATH] [MATH] ", " ")
-    return line.removesuffix(CLOSE.rstrip())
+    return line.replace(" [/MATH] [MATH] ", " ").removesuffix(CLOSE.rstrip())
 
 
 def reference_text(body: str) -> str | None:
     """Turn a post's HTML into text with marked formulas. Return None if it is longer than Task 3 allows."""
-    formulas = 0
-    pieces = []
-    for part in split_formulas(body):
-        formulas += part.latex is not None
-        pieces.append(_plain(part))
-    text = "".join(pieces)
-    return _normalise(text) if len(text) - MARKS_PER_FORMULA * formulas <= LONGEST_REFERENCE else None
-
-
-def _plain(part: TopicPiece) -> str:
-    """Return a formula between marks, or HTML without its tags."""
-    if part.latex is not None:
-        return f"{OPEN}{part.latex}{CLOSE}"
     import lxml.html
 
-    if not part.source.strip():
-        return part.source
-    return str(lxml.html.fragment_fromstring(part.source, create_parent="div").text_content())
+    text, formulas = "", 0
+    for part in split_formulas(body):
+        if part.latex is not None:
+            text += f"{OPEN}{part.latex}{CLOSE}"
+            formulas += 1
+        elif part.source.strip():
+            text += str(lxml.html.fragment_fromstring(part.source, create_parent="div").text_content())
+        else:
+            text += part.source
+    return _normalise(text) if len(text) - MARKS_PER_FORMULA * formulas <= LONGEST_REFERENCE else None
 
 
 def token_f1(answer: Iterable[str], reference: Iterable[str]) -> float:
@@ -129,10 +113,7 @@ def token_f1(answer: Iterable[str], reference: Iterable[str]) -> float:
 def overlap(
     answers: Mapping[str, str], references: Mapping[str, Sequence[str]], tokenizer: Tokenizer = OWN
 ) -> dict[str, float]:
-    """Return the overlap of each answer with its best reference, both with marked formulas.
-
-    Topics without reference are left out.
-    """
+    """Return the overlap of each answer with its best reference. Topics without reference are left out."""
     return _with_best(answers, references, tokenizer.tokens, token_f1)
 
 
@@ -157,19 +138,14 @@ def _with_best(
     return values
 
 
-LAYER = 10
-
-
-@dataclass(frozen=True, slots=True)
-class Encoded:
+class Encoded(NamedTuple):
     """Token vectors (one row each) and their weights; special tokens have weight 0."""
 
     vectors: NDArray[np.float64]
     weights: NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
-class AnswerEncoder:
+class AnswerEncoder(NamedTuple):
     """A function that turns text into token vectors; `measure` names the resulting measure."""
 
     measure: str

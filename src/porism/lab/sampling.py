@@ -45,21 +45,23 @@ def stratified_sample(strata: Mapping[K, Sequence[T]], size: int, seed: int, *pu
 
 
 def _shares(sizes: Sequence[int], size: int) -> list[int]:
-    """Return how many items to draw from each stratum.
-
-    Each stratum gets one first (the largest strata, if `size` is too small for all); the rest is shared in proportion.
-    """
+    """Return how many items to draw: one of each stratum first (of the largest ones), the rest in proportion."""
     largest_first = sorted(range(len(sizes)), key=lambda i: (-sizes[i], i))
     shares = [0] * len(sizes)
     for i in largest_first[:size]:
         shares[i] = 1
     left, available = size - sum(shares), [n - share for n, share in zip(sizes, shares, strict=True)]
-    total = sum(available)
-    if left <= 0 or total == 0:
+    if left <= 0 or not any(available):
         return shares
-    exact = [left * n / total for n in available]
-    extra = [int(x) for x in exact]
-    by_remainder = sorted(range(len(sizes)), key=lambda i: (extra[i] - exact[i], i))
-    for i in by_remainder[: left - sum(extra)]:
-        extra[i] += 1
-    return [share + more for share, more in zip(shares, extra, strict=True)]
+    return [share + more for share, more in zip(shares, proportional(available, left), strict=True)]
+
+
+def proportional(sizes: Sequence[int], total: int) -> list[int]:
+    """Share a total in proportion to sizes, rounded by largest remainders; ties go to the first."""
+    whole = sum(sizes)
+    exact = [total * size / whole for size in sizes]
+    shares = [int(share) for share in exact]
+    by_remainder = sorted(range(len(sizes)), key=lambda i: (shares[i] - exact[i], i))
+    for i in by_remainder[: total - sum(shares)]:
+        shares[i] += 1
+    return shares

@@ -26,7 +26,7 @@ from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.runs.check import CheckedRun, check_run, check_submission
 from porism.evaluate.runs.lines import RunLines, RunName, parse_name
-from porism.evaluate.runs.lookup import CollectionLookup, IdLookup
+from porism.evaluate.runs.lookup import CollectionLookup
 from porism.evaluate.runs.problems import counts, report
 from porism.files import make_private, open_bytes, report_unreadable
 
@@ -63,8 +63,7 @@ class TeamTask(NamedTuple):
     task: str
 
 
-@dataclass(frozen=True, slots=True)
-class CheckResult:
+class CheckResult(NamedTuple):
     """The report of the check, the number of problems by kind, and whether the run is valid."""
 
     report: list[str]
@@ -78,15 +77,13 @@ class Submissions:
 
     folder: Path
     topics: Mapping[str, Collection[str]] = field(default_factory=dict)
-    ids: IdLookup | None = None
+    ids: CollectionLookup | None = None
     clock: Callable[[], float] = time.time
 
     def receipts(self, team: str = "") -> list[Receipt]:
         """Return every receipt in order, of one team or of all."""
         path = self.folder / RECEIPTS
-        if not path.exists():
-            return []
-        receipts = _read_receipts(path)
+        receipts = _read_receipts(path) if path.exists() else []
         return [receipt for receipt in receipts if team in ("", receipt.team)]
 
     def runs(self, team: str = "") -> list[Path]:
@@ -97,7 +94,7 @@ class Submissions:
         """Check a file, keep it if it is valid, and return the receipt.
 
         Checking may take minutes, so that other submissions go on meanwhile. Only the rules for the team's runs
-        together need the lock.
+        together (five per task, one primary) need the lock.
         """
         file, run_name, digest = Path(name).name, parse_name(Path(name).name), hashlib.sha256(data).hexdigest()
         self._make_folder()
@@ -105,12 +102,20 @@ class Submissions:
             path = Path(incoming) / (file if SAFE_NAME.fullmatch(file) else "run.tsv")
             make_private(path)
             path.write_bytes(data)
-            checked = self._check(team, file, path, run_name)
+            problem = _name_problem(team, file, run_name)
+            checked = CheckResult([problem], {}, False) if problem else self._check_content(path, run_name)
+            target = self.folder / team / file
             with self._locked():
-                if checked.valid and (violations := self._rule_violations(team, file)):
-                    checked = CheckResult(violations + checked.report, checked.counts, False)
                 if checked.valid:
-                    self._keep(team, file, path)
+                    paths = [*(other for other in self.runs(team) if other.name != file), target]
+                    together = [CheckedRun(RunLines(one.name, "task1"), parse_name(one.name)) for one in paths]
+                    violations = [str(wrong) for wrong in check_submission(together) if wrong.level == "E"]
+                    checked = CheckResult(violations + checked.report, checked.counts, not violations)
+                if checked.valid:
+                    target.parent.mkdir(exist_ok=True)
+                    if target.exists():
+                        self._set_aside(target)
+                    os.replace(path, target)
                 return self._add_receipt(
                     team, file, "accepted" if checked.valid else "refused",
                     sha256=digest, size=len(data), task=run_name.task if run_name else "",
@@ -129,12 +134,10 @@ class Submissions:
 
     def missing_primaries(self) -> list[TeamTask]:
         """Return the teams and tasks that have runs but no primary run."""
-        has_primary: dict[TeamTask, bool] = {}
-        for path in self.runs():
-            if run_name := parse_name(path.name):
-                key = TeamTask(path.parent.name, run_name.task)
-                has_primary[key] = has_primary.get(key, False) or run_name.primary
-        return sorted(key for key, primary in has_primary.items() if not primary)
+        named = [
+            (TeamTask(path.parent.name, name.task), name) for path in self.runs() if (name := parse_name(path.name))
+        ]
+        return sorted({key for key, _ in named} - {key for key, name in named if name.primary})
 
     def _make_folder(self) -> None:
         self.folder.parent.mkdir(parents=True, exist_ok=True)
@@ -146,12 +149,6 @@ class Submissions:
         self._make_folder()
         with FileLock(self.folder / ".lock"):
             yield
-
-    def _check(self, team: str, file: str, path: Path, run_name: RunName | None) -> CheckResult:
-        """Check the name, then the content."""
-        if problem := _name_problem(team, file, run_name):
-            return CheckResult([problem], {}, False)
-        return self._check_content(path, run_name)
 
     def _check_content(self, path: Path, run_name: RunName | None) -> CheckResult:
         task = run_name.task.removesuffix("NOC") if run_name else ""
@@ -165,19 +162,6 @@ class Submissions:
             wrong = f"{path.name}: the name says {task}, but the columns are those of {checked.lines.kind}"
             return CheckResult([f"{wrong}\n  fix: {NAME_FIX}", *report(problems)], counts(problems), False)
         return CheckResult(report(problems), counts(problems), all(problem.level != "E" for problem in problems))
-
-    def _rule_violations(self, team: str, file: str) -> list[str]:
-        """Apply the rules (five runs per task, one primary) to the team's runs with the new one among them."""
-        paths = [path for path in self.runs(team) if path.name != file] + [self.folder / team / file]
-        together = [CheckedRun(RunLines(path.name, "task1"), parse_name(path.name)) for path in paths]
-        return [str(problem) for problem in check_submission(together) if problem.level == "E"]
-
-    def _keep(self, team: str, file: str, path: Path) -> None:
-        target = self.folder / team / file
-        target.parent.mkdir(exist_ok=True)
-        if target.exists():
-            self._set_aside(target)
-        os.replace(path, target)
 
     def _set_aside(self, path: Path) -> None:
         """Move a run to `replaced/`, under the number of the next receipt, so that nothing a team sent is lost."""
@@ -215,10 +199,8 @@ def _one_of_few_checks() -> Iterator[None]:
 def _name_problem(team: str, file: str, run_name: RunName | None) -> str:
     """Return what is wrong with a file name, or ""."""
     if not SAFE_NAME.fullmatch(file):
-        return (
-            f"{file}: the name has characters other than letters, digits, - _ . +, or does not end in .tsv"
-            f"\n  fix: {NAME_FIX}"
-        )
+        fact = "the name has characters other than letters, digits, - _ . +, or does not end in .tsv"
+        return f"{file}: {fact}\n  fix: {NAME_FIX}"
     if run_name is None:
         return f"{file}: the name does not give group, task, id, run type, data and eval\n  fix: {NAME_FIX}"
     if run_name.group.casefold() != team.casefold():
@@ -241,6 +223,5 @@ def submit_files(folder: Path, files: Iterable[str], topics: Iterable[str], coll
     for name in files:
         run_name = parse_name(name)
         with open_bytes(name) as stream:
-            team = run_name.group if run_name else "unnamed"
-            receipts.append(submissions.submit(team, Path(name).name, stream.read()))
+            receipts.append(submissions.submit(run_name.group if run_name else "unnamed", name, stream.read()))
     return receipts

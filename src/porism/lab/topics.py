@@ -1,7 +1,4 @@
-"""Make topics: select questions of a collection, choose their query formulas, write the files.
-
-The oracle file, with the known duplicates, stays private.
-"""
+"""Make topics: select questions of a collection, choose their query formulas, write the files."""
 
 from __future__ import annotations
 
@@ -10,10 +7,11 @@ import random
 import re
 from collections import Counter
 from collections.abc import Collection as Container
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
+from itertools import count
 from pathlib import Path
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from porism.corpus.content import Content, batched
 from porism.corpus.post import Link, Post
@@ -21,6 +19,7 @@ from porism.corpus.topics.files import read_topics, write_topics
 from porism.corpus.topics.formulas import TopicPiece, split_formulas, to_html
 from porism.errors import PorismError
 from porism.files import atomic_directory, atomic_file
+from porism.lab.sampling import proportional
 from porism.records import Topic, TopicFormula
 from porism.store import open_content
 from porism.text.read import read_official
@@ -31,6 +30,9 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 NEAR_DUPLICATE = 0.8  # Jaccard similarity of title words from which two questions are near-duplicates
 UNBOUNDED = 10**9
 BATCH = 500  # questions that are read together
+TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[A-Za-z]|\d+|[^\s{}]")
+MINIMUM_TOKENS = 3  # a single letter makes no query
+COMPLEXITY = ((8, "low"), (20, "medium"))  # up to this many tokens; more than that: high
 
 
 class Range(NamedTuple):
@@ -65,10 +67,8 @@ class Limits:
             low, colon, high = span.partition(":")
             bounds_are_numbers = all(not part or part.lstrip("-").isdecimal() for part in (low, high))
             if name not in cls.__slots__ or not colon or not bounds_are_numbers:
-                raise PorismError(
-                    f"unknown limit {text!r}",
-                    fix=f"write NAME=LOW:HIGH, where NAME is one of {', '.join(cls.__slots__)}",
-                )
+                fact = f"unknown limit {text!r}"
+                raise PorismError(fact, fix=f"write NAME=LOW:HIGH, where NAME is one of {', '.join(cls.__slots__)}")
             values[name] = Range(int(low) if low else -UNBOUNDED, int(high) if high else UNBOUNDED)
         return cls(**values)
 
@@ -126,14 +126,9 @@ def _candidates(content: Content, posts: Sequence[Post], since: str) -> Iterator
     answers = content.answers_by_question([post.id for post in chosen])
     comments = content.comments_by_post([post.id for post in chosen])
     for post in chosen:
-        counts = {
-            "terms": len(WORD.findall(_plain(post.title) + " " + _plain(post.body))),
-            "formulas": formulas[post.id],
-            "score": post.score,
-            "answers": len(answers.get(post.id, ())),
-            "comments": len(comments.get(post.id, ())),
-            "views": post.views or 0,
-        }
+        words = WORD.findall(_plain(post.title) + " " + _plain(post.body))
+        counts = {"terms": len(words), "formulas": formulas[post.id], "score": post.score, "views": post.views or 0}
+        counts |= {"answers": len(answers.get(post.id, ())), "comments": len(comments.get(post.id, ()))}
         yield TopicCandidate(post, duplicates[post.id], _others(links[post.id], "related", known), counts)
 
 
@@ -152,35 +147,25 @@ def title_words(title: Text) -> frozenset[str]:
     return frozenset(word.lower() for word in WORD.findall(_plain(title)))
 
 
-def near_duplicate(one: Container[str], two: Container[str]) -> bool:
+def near_duplicate(one: Set[str], two: Set[str]) -> bool:
     """Return whether two titles consist of nearly the same words."""
-    first, second = set(one), set(two)
-    return bool(first) and len(first & second) / len(first | second) >= NEAR_DUPLICATE
+    return bool(one) and len(one & two) / len(one | two) >= NEAR_DUPLICATE
 
 
 def select(found: Sequence[TopicCandidate], number: int, seed: int) -> list[TopicCandidate]:
     """Choose topics at random, each stratum in proportion to its candidates (largest remainders); return them by id."""
     if len(found) < number:
-        raise PorismError(
-            f"{len(found)} candidates for {number} topics", fix="widen the limits or ask for fewer topics"
-        )
-    sizes = Counter(candidate.stratum for candidate in found)
-    shares = {name: size * number / len(found) for name, size in sizes.items()}
-    quota = {name: int(share) for name, share in shares.items()}
-    by_remainder = sorted(shares, key=lambda name: (quota[name] - shares[name], name))
-    for name in by_remainder[: number - sum(quota.values())]:
-        quota[name] += 1
+        fact = f"{len(found)} candidates for {number} topics"
+        raise PorismError(fact, fix="widen the limits or ask for fewer topics")
+    strata: dict[str, list[TopicCandidate]] = {}
+    for candidate in sorted(found, key=lambda candidate: candidate.stratum):
+        strata.setdefault(candidate.stratum, []).append(candidate)
     rng = random.Random(seed)
-    chosen: list[TopicCandidate] = []
-    for name in sorted(sizes):
-        members = [candidate for candidate in found if candidate.stratum == name]
-        chosen += rng.sample(members, quota[name])
+    shares = proportional([len(members) for members in strata.values()], number)
+    chosen = [one for members, share in zip(strata.values(), shares, strict=True) for one in rng.sample(members, share)]
     return sorted(chosen, key=lambda candidate: candidate.post.id)
 
 
-TOKEN = re.compile(r"\\[A-Za-z]+|\\.|[A-Za-z]|\d+|[^\s{}]")
-MINIMUM_TOKENS = 3  # a single letter makes no query
-COMPLEXITY = ((8, "low"), (20, "medium"))  # up to this many tokens; more than that: high
 ELEMENTS = {
     "integral": r"\\i*int\b|\\oint",
     "limit": r"\\lim",
@@ -193,8 +178,7 @@ ELEMENTS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenFormula:
+class ChosenFormula(NamedTuple):
     """A formula with the properties over which the choice is balanced."""
 
     formula: TopicFormula
@@ -220,22 +204,15 @@ def suitable(formulas: Iterable[TopicFormula]) -> list[TopicFormula]:
 
 
 def choose_query_formulas(topics: Sequence[Topic]) -> dict[str, ChosenFormula]:
-    """Choose a formula for each topic that has a suitable one, by topic id.
-
-    Of several, take the one whose complexity and elements were chosen least often so far.
-    """
+    """Choose, by topic id, the suitable formula whose complexity and elements were chosen least often so far."""
     used: Counter[str] = Counter()
     chosen: dict[str, ChosenFormula] = {}
     for topic in topics:
-        options = [
-            ChosenFormula(formula, complexity(formula.latex), elements(formula.latex))
-            for formula in suitable(topic.formulas)
-        ]
-        if not options:
-            continue
-        best = min(options, key=lambda option: (used[option.complexity], min(used[name] for name in option.elements)))
-        used.update([best.complexity, *best.elements])
-        chosen[topic.id] = best
+        options = [ChosenFormula(one, complexity(one.latex), elements(one.latex)) for one in suitable(topic.formulas)]
+        if options:
+            best = min(options, key=lambda one: (used[one.complexity], min(used[name] for name in one.elements)))
+            used.update([best.complexity, *best.elements])
+            chosen[topic.id] = best
     return chosen
 
 
@@ -248,21 +225,22 @@ NOTICE = re.compile(
 
 def to_topics(chosen: Sequence[TopicCandidate], first: int) -> list[Topic]:
     """Turn questions into topics A.first, A.first+1, ...; formula ids count through all of them from q_1."""
-    topics = []
-    number = 0
+    topics, numbers = [], count(1)
     for offset, candidate in enumerate(chosen):
         post = candidate.post
         formulas: list[TopicFormula] = []
-        fields: dict[str, str] = {}
-        for name, text in (("title", post.title.html()), ("question", NOTICE.sub("", post.body.html()))):
-            parts: list[TopicPiece] = []
-            for part in split_formulas(text):
-                if part.latex is not None:
-                    number += 1
-                    formulas.append(TopicFormula(f"q_{number}", part.latex, "title" if name == "title" else "question"))
-                    part = replace(part, id=f"q_{number}")
-                parts.append(part)
-            fields[name] = to_html(parts).strip()
+        fields: dict[Literal["title", "question"], str] = {
+            "title": post.title.html(),
+            "question": NOTICE.sub("", post.body.html()),
+        }
+        for name, text in fields.items():
+            pieces: list[TopicPiece] = []
+            for piece in split_formulas(text):
+                if piece.latex is not None:
+                    formulas.append(TopicFormula(f"q_{next(numbers)}", piece.latex, name))
+                    piece = replace(piece, id=formulas[-1].id)
+                pieces.append(piece)
+            fields[name] = to_html(pieces).strip()
         topics.append(Topic(f"A.{first + offset}", fields["title"], fields["question"], post.tags, tuple(formulas)))
     return topics
 
@@ -270,53 +248,34 @@ def to_topics(chosen: Sequence[TopicCandidate], first: int) -> list[Topic]:
 def write_topic_set(
     chosen: Sequence[TopicCandidate], directory: str | Path, oracle: str | Path, first: int = 1
 ) -> list[Topic]:
-    """Write the topics of Tasks 1 and 2, the formula table and the topic information sheet.
-
-    The links to duplicates go to the oracle file only.
-    """
+    """Write the files of Tasks 1 and 2. The links to duplicates go to the oracle file only, which stays private."""
     topics = to_topics(chosen, first)
     queries = choose_query_formulas(topics)
     with atomic_directory(directory) as folder:
         write_topics(topics, folder / "topics-task1.xml")
-        write_topics(
-            [_formula_topic(topic, queries[topic.id]) for topic in topics if topic.id in queries],
+        with_query = [(topic, queries[topic.id].formula) for topic in topics if topic.id in queries]
+        write_topics(  # A.3 becomes B.3
+            [replace(topic, id=f"B.{topic.id[2:]}", formula_id=one.id, latex=one.latex) for topic, one in with_query],
             folder / "topics-task2.xml",
         )
-        _write_formulas(topics, chosen, folder / "formulas.tsv")
+        with atomic_file(folder / "formulas.tsv") as out:
+            writer = csv.writer(out, delimiter="\t", lineterminator="\n")
+            writer.writerow(["id", "topic_id", "thread_id", "type", "formula"])
+            for topic, candidate in zip(topics, chosen, strict=True):
+                thread = candidate.post.thread_id
+                writer.writerows([one.id, topic.id, thread, one.field, one.latex] for one in topic.formulas)
         with atomic_file(folder / "information.csv") as out:
             writer = csv.writer(out, lineterminator="\n")
             writer.writerow(["Topic", "Category", "Difficulty", "Dependency", "Multi-Part", "Complexity"])
-            writer.writerows(
-                [topic.id, "", "", "", "", queries[topic.id].complexity if topic.id in queries else ""]
-                for topic in topics
-            )
-    _write_oracle(topics, chosen, oracle)
-    return topics
-
-
-def _formula_topic(topic: Topic, query: ChosenFormula) -> Topic:
-    """Return the Task 2 topic of a question: B.3 for A.3."""
-    return replace(topic, id=f"B.{topic.id[2:]}", formula_id=query.formula.id, latex=query.formula.latex)
-
-
-def _write_formulas(topics: Sequence[Topic], chosen: Sequence[TopicCandidate], path: Path) -> None:
-    with atomic_file(path) as out:
-        writer = csv.writer(out, delimiter="\t", lineterminator="\n")
-        writer.writerow(["id", "topic_id", "thread_id", "type", "formula"])
-        for topic, candidate in zip(topics, chosen, strict=True):
-            writer.writerows(
-                [formula.id, topic.id, candidate.post.thread_id, formula.field, formula.latex]
-                for formula in topic.formulas
-            )
-
-
-def _write_oracle(topics: Sequence[Topic], chosen: Sequence[TopicCandidate], path: str | Path) -> None:
-    """Write topic, question, linked question and kind of link."""
-    with atomic_file(path) as out:
+            for topic in topics:
+                level = queries[topic.id].complexity if topic.id in queries else ""
+                writer.writerow([topic.id, "", "", "", "", level])
+    with atomic_file(oracle) as out:
         out.write("topic\tquestion\tother\tkind\n")
         for topic, candidate in zip(topics, chosen, strict=True):
             for kind, others in (("duplicate", candidate.duplicates), ("related", candidate.related)):
                 out.writelines(f"{topic.id}\t{candidate.post.id}\t{other}\t{kind}\n" for other in others)
+    return topics
 
 
 class TopicCounts(NamedTuple):
@@ -326,8 +285,7 @@ class TopicCounts(NamedTuple):
     topics: int
 
 
-@dataclass(frozen=True, slots=True)
-class TopicSelection:
+class TopicSelection(NamedTuple):
     """Which questions become topics: how many, within which limits, since when, unlike those of an earlier file."""
 
     number: int = 100

@@ -6,8 +6,15 @@ import pytest
 
 from lab_case import LabCase
 from porism.lab.judging.assessments import assessments, extra_answers
-from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
-from porism.lab.judging.assignments import assigned_items, assignments, progress
+from porism.lab.judging.assignments import (
+    assign_dual,
+    assign_extra,
+    assign_topic,
+    assign_training,
+    assigned_items,
+    assignments,
+    progress,
+)
 from porism.lab.judging.journal import Journal
 
 from .client import Person

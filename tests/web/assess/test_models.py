@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from lab_case import LabCase
-from porism.lab.judging.assign import assign_dual, assign_topic
-from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.assignments import assign_dual, assign_topic, assigned_items, assignments
 from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import add_model_account
 

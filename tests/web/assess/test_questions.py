@@ -7,7 +7,7 @@ import re
 import httpx
 
 from lab_case import LabCase
-from porism.lab.judging.assign import assign_topic
+from porism.lab.judging.assignments import assign_topic
 from porism.lab.judging.journal import Journal
 
 from .client import Person

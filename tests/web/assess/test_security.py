@@ -7,8 +7,7 @@ import pytest
 from starlette.requests import Request
 
 from lab_case import LabCase
-from porism.lab.judging.assign import assign_topic
-from porism.lab.judging.assignments import assignments
+from porism.lab.judging.assignments import assign_topic, assignments
 from porism.lab.judging.journal import Journal
 from porism.lab.submissions import Submissions
 from porism.web.assess import requests

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from lab_case import LabCase
-from porism.lab.judging.assign import assign_topic
-from porism.lab.judging.assignments import assigned_items, assignments
+from porism.lab.judging.assignments import assign_topic, assigned_items, assignments
 from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.record import record_entries
 from porism.lab.submissions import Submissions

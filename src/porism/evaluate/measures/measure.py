@@ -21,10 +21,8 @@ NAMES = {
     "RR": "RR", "Rprec": "Rprec", "bpref": "Bpref", "infAP": "infAP", "judged": "Judged",
 }  # fmt: skip
 ALIASES = {name.lower(): name for name in ir_measures.measures.registry}
-ALIASES |= {name.lower(): lab for lab, theirs in NAMES.items() for name in (lab, theirs)} | {
-    "mrr": "RR",
-    "judge": "judged",
-}
+ALIASES |= {name.lower(): lab for lab, theirs in NAMES.items() for name in (lab, theirs)}
+ALIASES |= {"mrr": "RR", "judge": "judged"}
 PATTERN = re.compile(r"(?P<name>\w+)(?P<prime>['′’]?)(?P<rest>(?:\(.*\))?(?:@[\w.]+)?)$")
 WORD = re.compile(r"(?:[^\s,()]|\([^()]*\)|[()])++")  # a measure, with its parameters in brackets
 LEVEL = 2  # grades High and Medium are relevant
@@ -50,11 +48,6 @@ class Measure:
     def least_relevant(self) -> int:
         """The lowest grade that counts as relevant; 1 for a measure that uses the grades themselves."""
         return int(self.base.params.get("rel", 1))
-
-    @property
-    def is_of_judging(self) -> bool:
-        """Whether it measures the judgments, not the run."""
-        return bool(self.base.NAME == "Judged")
 
 
 def parse(text: str) -> Measure:

@@ -1,4 +1,4 @@
-"""Score a run against qrels, over all topics or subsets. ir_measures computes the values."""
+"""Score runs against qrels, over all topics or subsets; several runs make an experiment. ir_measures does the work."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import compress
+from pathlib import Path
 from typing import Literal, NamedTuple
 
 import ir_measures
@@ -15,8 +16,10 @@ import ir_measures
 from porism.corpus.topics.files import ALLOWED, TopicInfo
 from porism.errors import PorismError
 from porism.evaluate.measures.measure import LAB, Measure
-from porism.evaluate.qrels import Qrels, judged_only, pooled_or_judged
-from porism.evaluate.runs.run import LIMIT, Run, RunRanking
+from porism.evaluate.qrels import Qrels, judged_only, read_qrels, visual_qrels
+from porism.evaluate.runs.lines import parse_name
+from porism.evaluate.runs.lookup import read_runs
+from porism.evaluate.runs.run import LIMIT, SUBSTITUTE_TAG, Run, RunRanking
 
 
 def _first_hits(ranking: RunRanking) -> RunRanking:
@@ -27,10 +30,7 @@ def _first_hits(ranking: RunRanking) -> RunRanking:
 
 
 def prime_filter(run: Run, qrels: Mapping[str, Mapping[str, int]]) -> Run:
-    """Keep only judged hits, in their order and with their scores, and only topics with a judged hit.
-
-    Filtering a second time changes nothing.
-    """
+    """Keep only judged hits, in their order and with their scores, and only topics with a judged hit."""
     kept: dict[str, RunRanking] = {}
     for topic, ranking in run.rankings.items():
         grades = qrels.get(topic)
@@ -78,28 +78,29 @@ class Scores:
         wanted = set(topics)
         kept = tuple(topic for topic in self.topics if topic in wanted)
         if not kept:
-            raise PorismError(
-                f"run {self.run} has none of these topics", fix="compare the topic information with the qrels"
-            )
+            fact = f"run {self.run} has none of these topics"
+            raise PorismError(fact, fix="compare the topic information with the qrels")
         return Scores(self.run, self.average, self.measures, kept, self.values)
 
 
 def score(qrels: Qrels, run: Run, measures: Sequence[Measure] = LAB, average: Average = "complete") -> Scores:
     """Score a run. A run without a common topic or a judged hit is an error, not 0."""
     grades = judged_only(qrels)
-    _check_topics(grades, run)
-    _check_relevant(grades, measures)
+    _refuse_useless(grades, run, measures)
     with _without_garbage_collection():
         judged_run = prime_filter(run, grades)
         if not judged_run.rankings:
-            raise PorismError(
-                f"run {run.name} has no judged hits, so it cannot be scored",
-                fix="check that run and qrels use the same ids (Task 2: visual ids; give --collection or --visual-map)",
-            )
-        topics = _averaged_topics(grades, run, judged_run, average)
+            fix = "check that run and qrels use the same ids (Task 2: visual ids; give --collection or --visual-map)"
+            raise PorismError(f"run {run.name} has no judged hits, so it cannot be scored", fix=fix)
+        within: dict[Average, Mapping[str, object]]
+        within = {"official": judged_run.rankings, "present": run.rankings, "complete": grades}
+        if average not in within:
+            raise PorismError(f"unknown averaging mode {average!r}", fix=f"choose one of {', '.join(AVERAGES)}")
+        topics = tuple(topic for topic in grades if topic in within[average])
         values = {measure: dict.fromkeys(topics, 0.0) for measure in measures}
         for batch, group in _batches(measures).items():
-            pool = pooled_or_judged(qrels) if batch.by == "infAP" else grades
+            # infAP needs the items that were pooled and not judged.
+            pool = judged_only(qrels, lowest=-2) if batch.by == "infAP" else grades
             compute = _judged_shares if batch.by == "Judged" else _computed
             for measure, topic, value in compute(pool, judged_run if batch.prime else run, group):
                 if topic in values[measure]:
@@ -124,45 +125,23 @@ def _batches(measures: Iterable[Measure]) -> dict[_Batch, list[Measure]]:
     return found
 
 
-def _check_topics(grades: Qrels, run: Run) -> None:
-    """Refuse qrels without judgments, Task 3 runs, and runs of other topics."""
+def _refuse_useless(grades: Qrels, run: Run, measures: Sequence[Measure]) -> None:
+    """Refuse qrels without judgments or relevant items, Task 3 runs, and runs of other topics: all would score 0."""
     if not grades:
         raise PorismError("the qrels have no judged item", fix="give judgments with grades 0 to 3")
     if run.kind == "task3":
-        raise PorismError(
-            f"{run.name} is a Task 3 run",
-            fix="score it with the map of its answers: porism eval QRELS RUN --answers MAP",
-        )
+        fact = f"{run.name} is a Task 3 run"
+        raise PorismError(fact, fix="score it with the map of its answers: porism eval QRELS RUN --answers MAP")
     if not run.rankings.keys() & grades.keys():
         ours, theirs = next(iter(run.rankings), "none"), next(iter(grades))
-        raise PorismError(
-            f"run {run.name} and the qrels have no topic in common (run: {ours}, qrels: {theirs})",
-            fix="give the qrels of the run's topics",
-        )
-
-
-def _check_relevant(grades: Qrels, measures: Sequence[Measure]) -> None:
-    """Refuse qrels without a relevant item: every run would score 0."""
+        fact = f"run {run.name} and the qrels have no topic in common (run: {ours}, qrels: {theirs})"
+        raise PorismError(fact, fix="give the qrels of the run's topics")
     highest = max(grade for row in grades.values() for grade in row.values())
     for measure in measures:
         least = measure.least_relevant
-        if highest < least and not measure.is_of_judging:
-            raise PorismError(
-                f"no item in the qrels has grade {least} or higher, so {measure} cannot be computed",
-                fix="give qrels with relevant items, or another rel=",
-            )
-
-
-def _averaged_topics(grades: Qrels, run: Run, judged_run: Run, average: Average) -> tuple[str, ...]:
-    """Return the topics that the mean is taken over, in the order of the qrels."""
-    within: dict[Average, Mapping[str, object]] = {
-        "official": judged_run.rankings,
-        "present": run.rankings,
-        "complete": grades,
-    }
-    if average not in within:
-        raise PorismError(f"unknown averaging mode {average!r}", fix=f"choose one of {', '.join(AVERAGES)}")
-    return tuple(topic for topic in grades if topic in within[average])
+        if highest < least and measure.base.NAME != "Judged":
+            fact = f"no item in the qrels has grade {least} or higher, so {measure} cannot be computed"
+            raise PorismError(fact, fix="give qrels with relevant items, or another rel=")
 
 
 _TopicValue = tuple[Measure, str, float]
@@ -206,14 +185,6 @@ def _without_garbage_collection() -> Iterator[None]:
             gc.enable()
 
 
-class TopicSubset(NamedTuple):
-    """The topics that have one value of a property."""
-
-    property: str
-    value: str
-    topics: tuple[str, ...]
-
-
 class SubsetScores(NamedTuple):
     """The scores of a run over one subset."""
 
@@ -222,23 +193,79 @@ class SubsetScores(NamedTuple):
     scores: Scores
 
 
-def topic_subsets(infos: Mapping[str, TopicInfo]) -> Iterator[TopicSubset]:
-    """Yield a subset for every value that occurs. A topic of two categories is in both."""
+def score_subsets(scores: Scores, infos: Mapping[str, TopicInfo]) -> Iterator[SubsetScores]:
+    """Yield the scores over each value that occurs. Topics match by number: Task 2 uses the information of Task 1."""
+    by_number = {topic.partition(".")[2]: topic for topic in scores.topics}
+    known = [(by_number.get(topic.partition(".")[2]), info) for topic, info in infos.items()]
     for name, values in ALLOWED.items():
         for value in values:
-            topics = tuple(topic for topic, info in infos.items() if value in info.values(name))
+            topics = [topic for topic, info in known if topic is not None and value in info.values(name)]
             if topics:
-                yield TopicSubset(name.replace("_", "-"), value, topics)
+                yield SubsetScores(name.replace("_", "-"), value, scores.only(topics))
 
 
-def score_subsets(scores: Scores, infos: Mapping[str, TopicInfo]) -> Iterator[SubsetScores]:
-    """Yield the scores over each subset. Topics match by number: Task 2 uses the information of Task 1."""
-    by_number = {_number(topic): topic for topic in scores.topics}
-    for subset in topic_subsets(infos):
-        topics = [by_number[_number(topic)] for topic in subset.topics if _number(topic) in by_number]
-        if topics:
-            yield SubsetScores(subset.property, subset.value, scores.only(topics))
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """Runs with their scores on one set of judgments."""
+
+    qrels: Qrels
+    runs: tuple[Run, ...]
+    scores: tuple[Scores, ...]
+    average: Average
+    measures: tuple[Measure, ...]
+
+    @property
+    def note(self) -> str:
+        """How means are taken; printed with every table."""
+        return f"average: {self.average}, {AVERAGES[self.average]}"
 
 
-def _number(topic: str) -> str:
-    return topic.partition(".")[2]
+def read_experiment(
+    qrels: str | Path,
+    runs: Sequence[str | Path],
+    measures: Sequence[Measure] = LAB,
+    average: Average = "complete",
+    visual: Mapping[str, str] | None = None,
+    instances: bool = False,
+) -> Experiment:
+    """Read qrels and runs, and score them.
+
+    `visual` maps the formula ids of Task 2 runs to the visual ids of the qrels; without it, ids are compared as they
+    are. With `instances`, the qrels judge formula ids (as in 2020) and are mapped too; the highest grade counts.
+    """
+    grades = read_qrels(qrels)
+    if instances:
+        if visual is None:
+            fact = "qrels of formula instances need visual ids"
+            raise PorismError(fact, fix="give --collection DIR or --visual-map FILE")
+        grades = visual_qrels(grades, visual)
+    # The name of a run says that it used a substitute for a model, if its run id does.
+    label, found = SUBSTITUTE_TAG.strip("-"), read_runs(runs, visual)
+    for place, run in enumerate(found):
+        if run.tag.endswith(SUBSTITUTE_TAG) and label not in run.name:
+            found[place] = replace(run, name=f"{run.name} ({label})")
+    return score_runs(grades, found, measures, average)
+
+
+def score_runs(
+    qrels: Qrels, runs: Iterable[Run], measures: Sequence[Measure] = LAB, average: Average = "complete"
+) -> Experiment:
+    """Score several runs on one set of judgments."""
+    every = tuple(runs)
+    names = [run.name for run in every]
+    for name in names:
+        if names.count(name) > 1:
+            raise PorismError(f"two runs are named {name}", fix="give their files different names")
+    if not every:
+        raise PorismError("no run to score", fix="name at least one run file")
+    scores = tuple(score(qrels, run, measures, average) for run in every)
+    return Experiment(qrels, every, scores, average, tuple(measures))
+
+
+def teams(runs: Iterable[Run]) -> dict[str, list[Run]]:
+    """Group runs by the team in their names; a run without such a name is a team of its own."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        name = parse_name(run.name)
+        found.setdefault(name.group if name else run.name, []).append(run)
+    return found

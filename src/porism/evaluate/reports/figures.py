@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Literal
 
 from porism.errors import PorismError
-from porism.evaluate.experiment import Experiment
 from porism.evaluate.measures.measure import Measure
+from porism.evaluate.measures.score import Experiment
 from porism.evaluate.reliability import precision_by_depth, recall_by_depth
 from porism.evaluate.reports.svg import shorten
 from porism.evaluate.significance import differences
@@ -24,15 +23,8 @@ def _pyplot() -> Any:
         raise PorismError("plots need matplotlib", fix="pip install 'porism[plots]'") from None
     matplotlib.rcdefaults()  # not those of a file `matplotlibrc` in the current folder
     matplotlib.use("Agg")
-    matplotlib.rcParams.update(
-        {
-            "svg.hashsalt": "porism",
-            "font.size": 9,
-            "axes.spines.top": False,
-            "axes.spines.right": False,
-            "figure.constrained_layout.use": True,
-        }
-    )
+    matplotlib.rcParams.update({"svg.hashsalt": "porism", "font.size": 9, "figure.constrained_layout.use": True})
+    matplotlib.rcParams.update({"axes.spines.top": False, "axes.spines.right": False})
     from matplotlib import pyplot
 
     return pyplot
@@ -40,27 +32,20 @@ def _pyplot() -> Any:
 
 def topic_bars(experiment: Experiment, measure: Measure, plt: Any) -> Any:
     """Draw a row of bars per run, with the topics aligned."""
-    figure, axes = plt.subplots(
-        len(experiment.scores), 1, figsize=(9, 1.5 * len(experiment.scores) + 0.6), sharex=True, squeeze=False
-    )
+    rows, topics = len(experiment.scores), experiment.scores[-1].topics
+    figure, axes = plt.subplots(rows, 1, figsize=(9, 1.5 * rows + 0.6), sharex=True, squeeze=False)
     for axis, one in zip(axes[:, 0], experiment.scores, strict=True):
         axis.bar(range(len(one.topics)), one.row(measure))
         axis.set(ylim=(0, 1), ylabel=str(measure), title=one.run)
-    axes[-1, 0].set_xticks(
-        range(len(experiment.scores[-1].topics)), experiment.scores[-1].topics, rotation=90, fontsize=5
-    )
+    axes[-1, 0].set_xticks(range(len(topics)), topics, rotation=90, fontsize=5)
     return figure
 
 
 def boxes(experiment: Experiment, measure: Measure, plt: Any) -> Any:
     """Draw box plots over topics."""
     figure, axis = plt.subplots(figsize=(6, 0.5 * len(experiment.scores) + 1))
-    axis.boxplot(
-        [one.row(measure) for one in experiment.scores],
-        orientation="horizontal",
-        tick_labels=[shorten(one.run, 30) for one in experiment.scores],
-        showmeans=True,
-    )
+    rows, names = zip(*((one.row(measure), shorten(one.run, 30)) for one in experiment.scores), strict=True)
+    axis.boxplot(rows, orientation="horizontal", tick_labels=names, showmeans=True)
     axis.set(xlim=(-0.02, 1.02), xlabel=str(measure))
     return figure
 
@@ -69,10 +54,9 @@ def curves(experiment: Experiment, measure: Measure, plt: Any) -> Any:
     """Draw precision (of judged items) and recall by depth."""
     figure, axes = plt.subplots(1, 2, figsize=(8, 3.2))
     for run in experiment.runs:
-        for axis, row in zip(
-            axes, (precision_by_depth(run, experiment.qrels), recall_by_depth(run, experiment.qrels)), strict=True
-        ):
-            axis.plot([depth for depth, _ in row], [value for _, value in row], marker=".", label=shorten(run.name, 30))
+        for axis, by_depth in zip(axes, (precision_by_depth, recall_by_depth), strict=True):
+            depths, values = zip(*by_depth(run, experiment.qrels), strict=True)
+            axis.plot(depths, values, marker=".", label=shorten(run.name, 30))
     axes[0].set(xscale="log", xlabel="depth", ylabel="P'")
     axes[1].set(xscale="log", xlabel="depth", ylabel="recall")
     axes[1].legend(fontsize=7)
@@ -102,13 +86,7 @@ def difference(experiment: Experiment, measure: Measure, plt: Any) -> Any:
     return figure
 
 
-FIGURES: dict[str, Callable[[Experiment, Measure, Any], Any]] = {
-    "topics": topic_bars,
-    "boxes": boxes,
-    "curves": curves,
-    "heat": heat,
-    "differences": difference,
-}
+FIGURES = {"topics": topic_bars, "boxes": boxes, "curves": curves, "heat": heat, "differences": difference}
 
 
 def write_figures(experiment: Experiment, directory: str | Path, form: ImageFormat = "svg") -> list[Path]:

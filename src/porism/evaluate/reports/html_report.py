@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 from porism import __version__
 from porism.corpus.topics.files import TopicInfo
-from porism.evaluate.experiment import Experiment, teams
-from porism.evaluate.measures.score import Scores
+from porism.evaluate.measures.score import Experiment, teams
 from porism.evaluate.qrels import count
 from porism.evaluate.reliability import judged_by_depth, precision_by_depth, recall_by_depth
 from porism.evaluate.reports import svg, tables
@@ -23,8 +21,7 @@ from porism.files import atomic_file
 TICKS = [(math.log10(depth), str(depth)) for depth in (1, 10, 100, 1000)]
 
 
-@dataclass(frozen=True, slots=True)
-class LeaderboardRow:
+class LeaderboardRow(NamedTuple):
     """A run with its means, the bootstrap interval of the first measure, and which means are the best of all runs."""
 
     run: str
@@ -43,8 +40,7 @@ class Figure(NamedTuple):
     svg: str
 
 
-@dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(NamedTuple):
     """The pictures of the report, by section."""
 
     spread: Figure
@@ -52,13 +48,6 @@ class Figures:
     bars: tuple[Figure, ...]
     curves: tuple[Figure, ...]
     differences: tuple[Figure, ...]
-
-
-class ReportSection(NamedTuple):
-    """A table with its heading."""
-
-    heading: str
-    table: ResultTable
 
 
 def write_report(
@@ -83,7 +72,7 @@ def write_report(
         rows=leaderboard(experiment, seed),
         measure=str(experiment.measures[0]),
         figures=draw_figures(experiment),
-        sections=[(section.heading, as_html(section.table)) for section in _sections(experiment, infos, seed)],
+        sections=[(heading, as_html(table)) for heading, table in _sections(experiment, infos, seed).items()],
     )
     with atomic_file(path) as out:
         out.write(page)
@@ -104,29 +93,21 @@ def leaderboard(experiment: Experiment, seed: int) -> list[LeaderboardRow]:
 
 def hardest_first(experiment: Experiment) -> list[str]:
     """Return the topics in the order of all figures: ascending by the mean of the first measure over all runs."""
-    first = experiment.measures[0]
-    every = experiment.scores
-    topics = [topic for topic in every[0].topics if all(topic in scores.values[first] for scores in every)]
-    return sorted(topics, key=lambda topic: (sum(scores.values[first][topic] for scores in every), topic))
+    every = [scores.values[experiment.measures[0]] for scores in experiment.scores]
+    topics = [topic for topic in experiment.scores[0].topics if all(topic in values for values in every)]
+    return sorted(topics, key=lambda topic: (sum(values[topic] for values in every), topic))
 
 
 def draw_figures(experiment: Experiment) -> Figures:
     """Draw all figures of the report."""
-    first = experiment.measures[0]
-    order = hardest_first(experiment)
-
-    def by_topic(scores: Scores) -> dict[str, float]:
-        return {topic: scores.values[first][topic] for topic in order}
-
-    every = experiment.scores
+    first, every, order = experiment.measures[0], experiment.scores, hardest_first(experiment)
+    by_topic = {scores.run: {topic: scores.values[first][topic] for topic in order} for scores in every}
     return Figures(
         spread=Figure("", svg.boxes({scores.run: scores.row(first) for scores in every}, f"{first} over topics")),
-        heat=Figure(
-            "", svg.heat({scores.run: by_topic(scores) for scores in every}, f"{first} of every run and topic")
-        ),
+        heat=Figure("", svg.heat(by_topic, f"{first} of every run and topic")),
         bars=tuple(
-            Figure(scores.run, svg.bars(by_topic(scores), f"{first} of {scores.run} by topic", number))
-            for number, scores in enumerate(every)
+            Figure(name, svg.bars(values, f"{first} of {name} by topic", number))
+            for number, (name, values) in enumerate(by_topic.items())
         ),
         curves=tuple(_curves(experiment)),
         differences=tuple(_differences(experiment)),
@@ -161,30 +142,27 @@ def _differences(experiment: Experiment) -> Iterator[Figure]:
             yield Figure(f"{best.run} minus {scores.run}", picture)
 
 
-def _sections(experiment: Experiment, infos: Mapping[str, TopicInfo] | None, seed: int) -> Iterator[ReportSection]:
-    """Yield the tables below the figures, those that apply."""
+def _sections(experiment: Experiment, infos: Mapping[str, TopicInfo] | None, seed: int) -> dict[str, ResultTable]:
+    """Return the tables below the figures, those that apply, by heading."""
+    found = {}
     if len(experiment.scores) > 1:
-        yield ReportSection("Is the difference real?", _comparison_table(tables.compare_runs(experiment, seed)))
+        found["Is the difference real?"] = _comparison_table(tables.compare_runs(experiment, seed))
     if len(experiment.scores) > 2:
-        yield ReportSection("Do the measures agree?", tables.measure_correlations(experiment))
+        found["Do the measures agree?"] = tables.measure_correlations(experiment)
     if infos:
-        yield ReportSection("By kind of topic", tables.subset_table(experiment, infos))
-    yield ReportSection("How much was judged?", tables.coverage_table(experiment))
+        found["By kind of topic"] = tables.subset_table(experiment, infos)
+    found["How much was judged?"] = tables.coverage_table(experiment)
     if len(teams(experiment.runs)) > 1:
-        yield ReportSection("Is the pool fair to new systems?", tables.left_out_table(experiment))
+        found["Is the pool fair to new systems?"] = tables.left_out_table(experiment)
+    return found
 
 
 def _comparison_table(comparisons: Sequence[Comparison]) -> ResultTable:
     """The comparison in fewer columns, to fit a page."""
     rows = tuple(
         (
-            svg.shorten(one.one, 28),
-            svg.shorten(one.two, 28),
-            str(one.measure),
-            one.difference,
-            f"{one.low:.3f} to {one.high:.3f}",
-            one.p_randomisation,
-            one.p_holm,
+            *(svg.shorten(one.one, 28), svg.shorten(one.two, 28), str(one.measure), one.difference),
+            *(f"{one.low:.3f} to {one.high:.3f}", one.p_randomisation, one.p_holm),
             f"{one.wins} / {one.losses} / {one.ties}",
         )
         for one in comparisons

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from porism.corpus.topics.files import TopicInfo
 from porism.errors import PorismError
-from porism.evaluate.experiment import Experiment, teams
 from porism.evaluate.measures.measure import parse_all
-from porism.evaluate.measures.score import score, score_subsets
+from porism.evaluate.measures.score import Experiment, score, score_subsets, teams
 from porism.evaluate.published import MEASURES, difference_from_official, with_published, year_of
 from porism.evaluate.reliability import DEPTHS, judged_by_depth, leave_team_out, relevant_found
 from porism.evaluate.significance import COEFFICIENTS, Comparison, compare_all, correlations
@@ -47,9 +46,8 @@ def subset_table(experiment: Experiment, infos: Mapping[str, TopicInfo]) -> Resu
             means = map(subset.scores.mean, experiment.measures)
             rows.append((scores.run, subset.property, subset.value, len(subset.scores.topics), *means))
     if not rows:
-        raise PorismError(
-            "the topic information and the qrels have no topic in common", fix="give the information of the same topics"
-        )
+        fact = "the topic information and the qrels have no topic in common"
+        raise PorismError(fact, fix="give the information of the same topics")
     columns = ("run", "property", "value", "topics", *map(str, experiment.measures))
     return ResultTable("subsets", columns, tuple(rows), "By kind of topic", (experiment.note,))
 
@@ -58,7 +56,7 @@ def compare_runs(experiment: Experiment, seed: int) -> list[Comparison]:
     """Compare all pairs of runs on all measures except judged@k."""
     if len(experiment.scores) < 2:
         raise PorismError("a comparison needs two runs", fix="name two or more run files")
-    measures = [measure for measure in experiment.measures if not measure.is_of_judging]
+    measures = [measure for measure in experiment.measures if measure.base.NAME != "Judged"]
     return compare_all(experiment.scores, measures, seed=seed)
 
 
@@ -102,9 +100,8 @@ def left_out_table(experiment: Experiment) -> ResultTable:
     """A row per run: its score without the judgments that only its team contributed, by the first measure."""
     by_team = teams(experiment.runs)
     if len(by_team) < 2:
-        raise PorismError(
-            "leaving a team out needs runs of two teams", fix="name runs of several teams (group-task-id-...)"
-        )
+        fact = "leaving a team out needs runs of two teams"
+        raise PorismError(fact, fix="name runs of several teams (group-task-id-...)")
     found = leave_team_out(experiment.qrels, by_team, experiment.measures[0], average=experiment.average)
     rows = tuple((one.team, one.run, str(one.measure), one.removed, one.full, one.reduced, one.change) for one in found)
     columns = ("team", "run", "measure", "judgments removed", "all", "without the team", "change")
@@ -137,11 +134,7 @@ def _correlation_table(name: str, of: str, columns: Mapping[str, Sequence[float]
 
 
 def published_tables(experiment: Experiment, anyway: bool = False) -> list[ResultTable]:
-    """The runs among the published ones: a table per edition of the topics.
-
-    Judgments that are not the official ones are refused, or (`anyway`) each table says that its scores are not
-    comparable.
-    """
+    """The runs among the published ones, by edition. Judgments other than the official ones need `anyway`."""
     measures = parse_all(MEASURES)
     years = sorted({year_of(topic) for topic in experiment.qrels})
     task = 2 if next(iter(experiment.qrels)).startswith("B") else 1

@@ -1,21 +1,20 @@
-"""Check run files by the lab's rules, each by itself and those of a team together; write corrected copies.
-
-Every error, warning and invalid hit is reported with line and fix.
-"""
+"""Check run files by the lab's rules, each by itself and those of a team together; write corrected copies."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from porism.corpus.post import Formula
+from porism.corpus.topics.files import read_topics
 from porism.evaluate.runs.lines import RunLines, RunName, base_name, parse_name, read_lines, topic_rows
-from porism.evaluate.runs.lookup import CollectionLookup, IdLookup
+from porism.evaluate.runs.lookup import CollectionLookup
 from porism.evaluate.runs.problems import RunProblem, counts, reject
 from porism.evaluate.runs.run import LIMIT, Run, RunRanking, answer_run, single_precision, write_run
 from porism.evaluate.text_measures import DOLLAR
@@ -23,6 +22,7 @@ from porism.evaluate.text_measures import DOLLAR
 LONGEST_ANSWER = 1200
 UNKNOWN = -1  # what no id is
 PREFIX = {"task1": "A", "task2": "B", "task3": "A"}
+MOST_RUNS = 5  # of a team for a task
 
 
 @dataclass(slots=True)
@@ -45,7 +45,7 @@ class CheckedRun:
         self.problems.append(RunProblem(kind, self.lines.path, line, message, topic))
 
 
-def check_run(path: str | Path, topics: Collection[str] = (), lookup: IdLookup | None = None) -> CheckedRun:
+def check_run(path: str | Path, topics: Collection[str] = (), lookup: CollectionLookup | None = None) -> CheckedRun:
     """Check one file. Without `topics`, topics are not checked; without `lookup`, ids are not looked up."""
     lines = read_lines(path)
     checked = CheckedRun(lines, parse_name(str(path)), list(lines.problems))
@@ -62,22 +62,15 @@ def check_run(path: str | Path, topics: Collection[str] = (), lookup: IdLookup |
     return checked
 
 
-def has_record(path: str) -> bool:
-    """Return whether the file beside a run is its record, as `porism run` writes it."""
-    try:
-        record = json.loads(Path(path).with_suffix(".json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(record, dict) and "system" in record and "task" in record
-
-
 def _check_name(checked: CheckedRun) -> None:
     """Check the file's name against the lab's pattern. A run of `porism run` has a record, and may have any name."""
     if checked.name is None:
-        if has_record(checked.lines.path):
-            return
-        name = base_name(checked.lines.path)
-        checked.note("name", 0, f"the name {name} does not give group, task, id, run type, data and eval")
+        record = None
+        with suppress(OSError, ValueError):
+            record = json.loads(Path(checked.lines.path).with_suffix(".json").read_text("utf-8"))
+        if not (isinstance(record, dict) and "system" in record and "task" in record):
+            name = base_name(checked.lines.path)
+            checked.note("name", 0, f"the name {name} does not give group, task, id, run type, data and eval")
     elif checked.name.deviations:
         checked.note("name-deviation", 0, f"the name is read as {checked.name} ({'; '.join(checked.name.deviations)})")
 
@@ -118,20 +111,19 @@ def _check_answers(checked: CheckedRun) -> None:
     cells = checked.lines.cells
     for row, (topic, text) in enumerate(zip(cells["topic"], cells["answer"], strict=True)):
         line, rank, dollars = checked.lines.lines[row], checked.lines.ranks[row], len(DOLLAR.findall(text))
-        wrong = {}
         if topic in seen:
-            wrong["second-answer"] = f"a second answer for topic {topic} (first at line {seen[topic]})"
+            fact = f"a second answer for topic {topic} (first at line {seen[topic]})"
+            checked.note("second-answer", line, fact, topic)
         seen.setdefault(topic, line)
         if len(text) > LONGEST_ANSWER:
-            wrong["answer-too-long"] = f"the answer has {len(text)} characters, {LONGEST_ANSWER} are allowed"
+            fact = f"the answer has {len(text)} characters, {LONGEST_ANSWER} are allowed"
+            checked.note("answer-too-long", line, fact, topic)
         if rank != 1:
-            wrong["answer-rank"] = f"rank {rank}; the only answer of a topic has rank 1"
+            checked.note("answer-rank", line, f"rank {rank}; the only answer of a topic has rank 1", topic)
         if not text.strip():
-            wrong["empty-answer"] = f"the answer to topic {topic} is empty"
+            checked.note("empty-answer", line, f"the answer to topic {topic} is empty", topic)
         if dollars % 2:
-            wrong["odd-dollars"] = f"{dollars} dollar signs: a formula is not closed"
-        for kind, message in wrong.items():
-            checked.note(kind, line, message, topic)
+            checked.note("odd-dollars", line, f"{dollars} dollar signs: a formula is not closed", topic)
 
 
 def _check_rankings(checked: CheckedRun) -> None:
@@ -140,13 +132,13 @@ def _check_rankings(checked: CheckedRun) -> None:
     for topic, start, end in topic_rows(checked.lines.cells["topic"]):
         rows_of[topic] = [*rows_of[topic], *range(start, end)] if topic in rows_of else range(start, end)
     ranks, scores = np.asarray(checked.lines.ranks), single_precision(checked.lines.scores)
-    lowest = int(ranks.min()) if ranks.size else 1
-    if lowest == 0:
+    if ranks.size and ranks.min() == 0:
         row = int(np.argmin(ranks))
         checked.note("rank-zero", checked.lines.lines[row], "ranks start at 0", checked.lines.cells["topic"][row])
+        ranks = ranks + 1
     for topic, rows in rows_of.items():
         part = slice(rows.start, rows.stop) if isinstance(rows, range) else np.asarray(rows)
-        _check_order(checked, topic, rows, ranks[part] + (1 if lowest == 0 else 0), scores[part])
+        _check_order(checked, topic, rows, ranks[part], scores[part])
         _check_repeats(checked, topic, rows)
 
 
@@ -194,8 +186,8 @@ def _check_repeats(checked: CheckedRun, topic: str, rows: list[int] | range) -> 
         seen.setdefault(item, row)
 
 
-def _check_ids(checked: CheckedRun, lookup: IdLookup) -> None:
-    """Look up all ids."""
+def _check_ids(checked: CheckedRun, lookup: CollectionLookup) -> None:
+    """Look up all ids. A formula must be one to return, and in the post that the run names."""
     task2 = checked.lines.kind == "task2" or (checked.name is not None and checked.name.task.startswith("task2"))
     cells = checked.lines.cells
     posts = cells.get("post") or [""] * len(cells["item"])
@@ -205,43 +197,31 @@ def _check_ids(checked: CheckedRun, lookup: IdLookup) -> None:
     for row, (item, post) in enumerate(zip(cells["item"], posts, strict=True)):
         number = numbers.get(item, UNKNOWN)
         if task2:
-            _check_formula(checked, row, formulas.get(number), item, post)
+            formula = formulas.get(number)
+            if formula is None:
+                checked.drop(row, "unknown-formula", f"there is no formula {item}")
+            elif formula.kind == "comment":
+                checked.drop(row, "comment-formula", f"formula {item} is in a comment")
+            elif "d" in formula.issue:
+                checked.drop(row, "withdrawn-formula", f"formula {item} is withdrawn (issue {formula.issue})")
+            elif post and post != str(formula.post_id):
+                checked.drop(row, "wrong-post", f"formula {item} is in post {formula.post_id}, not {post}")
         elif number not in kinds:
             checked.drop(row, "unknown-post", f"there is no post {item}")
         elif kinds[number] == "question":
             checked.drop(row, "question-post", f"post {item} is a question; Task 1 returns answers")
 
 
-def _check_formula(checked: CheckedRun, row: int, formula: Formula | None, item: str, post: str) -> None:
-    """Drop a hit of Task 2 whose formula is not to be returned, or is not in the post that the run names."""
-    if formula is None:
-        checked.drop(row, "unknown-formula", f"there is no formula {item}")
-    elif formula.kind == "comment":
-        checked.drop(row, "comment-formula", f"formula {item} is in a comment")
-    elif "d" in formula.issue:
-        checked.drop(row, "withdrawn-formula", f"formula {item} is withdrawn (issue {formula.issue})")
-    elif post and post != str(formula.post_id):
-        checked.drop(row, "wrong-post", f"formula {item} is in post {formula.post_id}, not {post}")
-
-
-MOST_RUNS = 5
+def _check_all(files: Sequence[str], topics: str | None, collection: str | None) -> list[CheckedRun]:
+    lookup = CollectionLookup(collection) if collection else None
+    ids = [topic.id for topic in read_topics(topics)] if topics is not None else []
+    return [check_run(path, ids, lookup) for path in files]
 
 
 def check_files(files: Sequence[str], topics: str | None = None, collection: str | None = None) -> list[RunProblem]:
     """Return the problems of each file, then those of the files together."""
-    lookup = CollectionLookup(collection) if collection else None
-    ids = topic_ids(topics)
-    checked = [check_run(path, ids, lookup) for path in files]
+    checked = _check_all(files, topics, collection)
     return [problem for run in checked for problem in run.problems] + list(check_submission(checked))
-
-
-def topic_ids(path: str | None) -> tuple[str, ...]:
-    """Return the ids of a topic file; none without a file."""
-    if path is None:
-        return ()
-    from porism.corpus.topics.files import read_topics
-
-    return tuple(topic.id for topic in read_topics(path))
 
 
 def check_submission(checked: Iterable[CheckedRun]) -> Iterator[RunProblem]:
@@ -263,8 +243,7 @@ def check_submission(checked: Iterable[CheckedRun]) -> Iterator[RunProblem]:
             yield RunProblem("too-many-runs", runs[MOST_RUNS].lines.path, 0, message)
 
 
-@dataclass(frozen=True, slots=True)
-class FixedRun:
+class FixedRun(NamedTuple):
     """A corrected run file: where it is, and what was done, in words."""
 
     path: Path
@@ -275,7 +254,7 @@ def fix_file(
     path: str, target: str | None = None, topics: str | None = None, collection: str | None = None
 ) -> FixedRun:
     """Write the corrected run to `target` (default: beside the file, as NAME.fixed.tsv). Refuse a file with errors."""
-    checked = check_run(path, topic_ids(topics), CollectionLookup(collection) if collection else None)
+    (checked,) = _check_all([path], topics, collection)
     reject(checked.problems)
     place = Path(target) if target else Path(path).with_name(f"{base_name(path)}.fixed.tsv")
     write_run(clean_run(checked), place)
@@ -298,8 +277,7 @@ def clean_run(checked: CheckedRun) -> Run:
     posts = lines.cells.get("post", [])
     for topic, mine in rows.items():
         mine.sort(key=lambda row: (-lines.scores[row], lines.ranks[row]))
-        items = [lines.cells["item"][row] for row in mine]
-        scores = [lines.scores[row] for row in mine]
+        items, scores = [lines.cells["item"][row] for row in mine], [lines.scores[row] for row in mine]
         rankings[topic] = RunRanking(items, scores, [posts[row] for row in mine] if posts else [])
     name = base_name(lines.path)
     return Run(name, lines.kind, rankings, next(filter(None, lines.cells["tag"]), name))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Literal
@@ -24,11 +24,8 @@ def convert_run(path: str | Path, out: str | Path, to: Format, collection: str |
     """Write a run in another format; return a message. Formulas need their posts, from the file or a collection."""
     run = read_run(path)
     if run.kind == "task3" or (run.kind in ("task1", "task2") and to in ("task1", "task2") and run.kind != to):
-        raise PorismError(
-            f"a {run.kind} run cannot become a {to} run",
-            where=str(path),
-            fix="convert a run of the same task, or to trec",
-        )
+        fact = f"a {run.kind} run cannot become a {to} run"
+        raise PorismError(fact, where=str(path), fix="convert a run of the same task, or to trec")
     if to == "task2" and run.kind != "task2":
         run = _with_posts(run, collection, str(path))
     write_run(run, out, to)
@@ -62,19 +59,13 @@ def fuse(
     if fusion is None:
         raise PorismError(f"unknown fusion {method!r}", fix=f"choose one of {', '.join(FUSIONS)}")
     if len(runs) < 2 or len({run.kind for run in runs}) != 1 or runs[0].kind == "task3":
-        raise PorismError(
-            "fusion needs two or more runs of one kind, with rankings",
-            fix="give Task 1, Task 2 or trec_eval files of one task",
-        )
+        fact = "fusion needs two or more runs of one kind, with rankings"
+        raise PorismError(fact, fix="give Task 1, Task 2 or trec_eval files of one task")
     shares = [1.0] * len(runs) if weights is None else list(weights)
-    if (
-        len(shares) != len(runs)
-        or not all(math.isfinite(weight) and weight >= 0 for weight in shares)
-        or not sum(shares)
-    ):
-        raise PorismError(
-            f"{len(shares)} weights for {len(runs)} runs", fix="give one weight per run, none negative, not all 0"
-        )
+    are_valid = all(math.isfinite(weight) and weight >= 0 for weight in shares) and sum(shares) > 0
+    if len(shares) != len(runs) or not are_valid:
+        fact = f"{len(shares)} weights for {len(runs)} runs"
+        raise PorismError(fact, fix="give one weight per run, none negative, not all 0")
     topics = sorted({topic for run in runs for topic in run.rankings}, key=topic_key)
     fused = {topic: _fuse_topic(runs, topic, fusion, shares, k) for topic in topics}
     return Run(tag, runs[0].kind, fused, tag)
@@ -91,14 +82,8 @@ def _fuse_topic(runs: Sequence[Run], topic: str, fusion: Fusion, weights: Sequen
     ]
     fused = fusion(coded, weights, k)
     names = [items[place] for place in fused.ids[:LIMIT]]
-    posts = _posts([run.rankings[topic] for run in runs if topic in run.rankings])
-    return RunRanking(names, fused.scores[:LIMIT].tolist(), [posts[name] for name in names] if posts else [])
-
-
-def _posts(rankings: Sequence[RunRanking]) -> Mapping[str, str]:
-    """Return the post of each formula; where runs differ, the greater one, whichever run comes first."""
     posts: dict[str, str] = {}
-    for ranking in rankings:
-        for item, post in zip(ranking.items, ranking.posts, strict=False):
-            posts[item] = max(posts.get(item, post), post)
-    return posts
+    for whole in (run.rankings[topic] for run in runs if topic in run.rankings):
+        for item, post in zip(whole.items, whole.posts, strict=False):
+            posts[item] = max(posts.get(item, post), post)  # where runs differ, whichever comes first
+    return RunRanking(names, fused.scores[:LIMIT].tolist(), [posts[name] for name in names] if posts else [])

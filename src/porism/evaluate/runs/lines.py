@@ -6,6 +6,7 @@ import csv
 import io
 import math
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import compress, islice, pairwise
@@ -101,27 +102,20 @@ def _decode(data: bytes, found: RunLines) -> str:
             try:
                 line.decode("utf-8")
             except UnicodeDecodeError as error:
-                found.note(
-                    "undecodable", number, f"byte {line[error.start]:#04x} at column {error.start + 1} is not UTF-8"
-                )
+                place = f"byte {line[error.start]:#04x} at column {error.start + 1}"
+                found.note("undecodable", number, f"{place} is not UTF-8")
         return data.decode("utf-8", errors="replace")
 
 
 def _detect_kind(text: str, path: str) -> RunKind:
     """Return the kind that most of the first 20 lines look like."""
-    votes: dict[RunKind, int] = {}
-    for line in text[:20000].split("\n")[:20]:
-        shape = _line_kind(line.split("\t") if "\t" in line else line.split())
-        if shape:
-            votes[shape] = votes.get(shape, 0) + 1
+    cells = (line.split("\t") if "\t" in line else line.split() for line in text[:20000].split("\n")[:20])
+    votes = Counter(kind for kind in map(_line_kind, cells) if kind)
     if not votes:
-        raise PorismError(
-            "not a run file: no line has the columns of Task 1, 2, 3 or trec_eval",
-            where=path,
-            fix="write Task 1 as topic, post, rank, score, run; Task 2 as topic, formula, post, rank, score, run; "
-            "trec_eval as topic, Q0, item, rank, score, run",
-        )
-    return max(votes, key=lambda kind: votes[kind])
+        fact = "not a run file: no line has the columns of Task 1, 2, 3 or trec_eval"
+        tasks = "Task 1 as topic, post, rank, score, run; Task 2 as topic, formula, post, rank, score, run"
+        raise PorismError(fact, where=path, fix=f"write {tasks}; trec_eval as topic, Q0, item, rank, score, run")
+    return max(votes, key=votes.__getitem__)
 
 
 def _line_kind(cells: list[str]) -> RunKind | None:
@@ -132,7 +126,7 @@ def _line_kind(cells: list[str]) -> RunKind | None:
         return "task1"
     if cells[1].strip().upper() in {"Q0", "0"} and _is_number(cells[4]):
         return "trec"
-    if len(cells) == 6 and _is_number(cells[3]) and _is_number(cells[4]) and not _is_number(cells[2], float, also="-"):
+    if len(cells) == 6 and all(map(_is_number, cells[3:5])) and not (cells[2].strip() == "-" or _is_number(cells[2])):
         return "trec"
     if len(cells) == 6 and _is_number(cells[3], int) and _is_number(cells[4]):
         return "task2"
@@ -141,10 +135,8 @@ def _line_kind(cells: list[str]) -> RunKind | None:
     return None
 
 
-def _is_number(cell: str, kind: Callable[[str], float] = float, also: str = "") -> bool:
-    """Return whether the cell is a finite number, or equal to `also`."""
-    if also and cell.strip() == also:
-        return True
+def _is_number(cell: str, kind: Callable[[str], float] = float) -> bool:
+    """Return whether the cell is a finite number."""
     try:
         return math.isfinite(kind(cell))
     except (ValueError, OverflowError):  # a rank of hundreds of digits
@@ -203,10 +195,7 @@ def _add_row(found: RunLines, number: int, cells: list[str]) -> bool:
         found.note("columns", number, f"{len(cells)} columns where a {found.kind} run has {len(names)}")
         return False
     row = dict(zip(names, (cell.strip() for cell in cells), strict=True))
-    if (
-        any(not value or value != cell for value, cell in zip(row.values(), cells, strict=True))
-        and found.kind != "task3"
-    ):
+    if found.kind != "task3" and (list(row.values()) != cells or "" in cells):
         found.note("blank-field", number, "a field is empty or has spaces around it", row["topic"])
     for name, kind in (("rank", int), ("score", float)):
         if not _is_number(row[name], kind):
@@ -226,11 +215,10 @@ def _read_answers(text: str, found: RunLines) -> None:
     reader = csv.reader(io.StringIO(text), delimiter="\t")
     start = 1
     for cells in reader:
-        if cells and not (start == 1 and cells[0].strip().lower() in HEADERS):
-            if _add_row(found, start, cells):
-                lines.append(start)
-        elif cells:
+        if start == 1 and cells and cells[0].strip().lower() in HEADERS:
             found.note("header", start, "the first line is a header")
+        elif cells and _add_row(found, start, cells):
+            lines.append(start)
         start = reader.line_num + 1
     found.lines = lines
 
@@ -296,13 +284,10 @@ def parse_name(path: str) -> RunName | None:
     kind = ""
     if len(parts) >= 2 and parts[-2].lower() in KINDS:
         kind = KINDS[parts.pop(-2).lower()]
-    if (
-        place == 0
-        or len(parts) < place + 5
-        or any(parts[-1 - back].lower() not in table for back, table in enumerate(fixed))
-    ):
+    known = [table.get(part.lower()) for table, part in zip(fixed, reversed(parts), strict=False)]
+    if place == 0 or len(parts) < place + 5 or None in known:
         return None
-    eval_, data, run_type = (table[parts[-1 - back].lower()] for back, table in enumerate(fixed))
+    eval_, data, run_type = (value or "" for value in known)
     group, task, identifier = "-".join(parts[:place]), TASKS[parts[place].lower()], "-".join(parts[place + 1 : -3])
     pieces = zip((task, run_type, data, eval_), (parts[place], parts[-3], parts[-2], parts[-1]), strict=True)
     deviations += [f"{written} for {meant}" for meant, written in pieces if meant != written]

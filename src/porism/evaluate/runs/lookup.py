@@ -6,7 +6,6 @@ import csv
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Protocol
 
 from porism.corpus.content import batched
 from porism.corpus.post import Formula
@@ -16,18 +15,7 @@ from porism.evaluate.runs.run import LIMIT, Run, RunRanking, read_run
 from porism.files import open_text, report_unreadable
 
 POSTS_TOGETHER = 1000  # posts are read with their texts
-
-
-class IdLookup(Protocol):
-    """What the check of a run needs to know about ids."""
-
-    def post_kinds(self, ids: Iterable[int]) -> dict[int, str]:
-        """Return `question` or `answer` for those of the ids that are posts."""
-        ...
-
-    def formulas(self, ids: Iterable[int]) -> dict[int, Formula]:
-        """Return those of the ids that are formulas."""
-        ...
+FORMULAS_TOGETHER = 20_000
 
 
 class CollectionLookup:
@@ -47,24 +35,18 @@ class CollectionLookup:
 
     def formulas(self, ids: Iterable[int]) -> dict[int, Formula]:
         """Return those of the ids that are formulas."""
-        return self._formulas(sorted(set(ids)))
-
-    def _formulas(self, ids: Sequence[int]) -> dict[int, Formula]:
-        """Read formulas. A batch with an unknown one is refused; its halves are read until only that one is left."""
+        wanted = sorted(set(ids))
         try:
-            return self.content.formulas_by_id(ids)
-        except PorismError:
-            middle = len(ids) // 2
-            return {**self._formulas(ids[:middle]), **self._formulas(ids[middle:])} if middle else {}
+            return self.content.formulas_by_id(wanted)
+        except PorismError:  # one of them is unknown: the halves are read until only that one is left
+            middle = len(wanted) // 2
+            return {**self.formulas(wanted[:middle]), **self.formulas(wanted[middle:])} if middle else {}
 
     def bodies(self, items: Iterable[str]) -> dict[str, str]:
         """Return the HTML of those posts that the collection has."""
         numbers = {item: int(item) for item in items}
         posts = self.content.posts_by_id([*self.content.known_posts([*numbers.values()])])
         return {item: posts[number].body.html() for item, number in numbers.items() if number in posts}
-
-
-FORMULAS_TOGETHER = 20_000
 
 
 def to_visual_ids(run: Run, visual: Mapping[str, str]) -> Run:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from porism.errors import PorismError, listed
 
@@ -19,8 +19,7 @@ SHOWN = 20
 WORST_TOPICS = 10
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     """A kind of problem, a row of problems.tsv. Level E rejects the file, W warns, F drops a hit."""
 
     name: str

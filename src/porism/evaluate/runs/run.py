@@ -32,11 +32,8 @@ class RunRanking:
     def of(cls, hits: Iterable[Hit], posts: Mapping[int, int] | None = None) -> RunRanking:
         """Make a ranking of hits, ordered by descending score, then descending id."""
         order = ranked(hits)
-        return cls(
-            [str(hit.id) for hit in order],
-            [hit.score for hit in order],
-            [str(posts[hit.id]) for hit in order] if posts else [],
-        )
+        in_posts = [str(posts[hit.id]) for hit in order] if posts else []
+        return cls([str(hit.id) for hit in order], [hit.score for hit in order], in_posts)
 
     def in_score_order(self, limit: int = 0) -> RunRanking:
         """Return the items in trec_eval's order: descending 32-bit score, then descending item.
@@ -76,11 +73,6 @@ class Run:
     tag: str = ""
     answers: dict[str, RunAnswer] = field(default_factory=dict)
 
-    @property
-    def topics(self) -> list[str]:
-        """The topics of the run, in the order of the file."""
-        return list(self.answers if self.kind == "task3" else self.rankings)
-
 
 def read_run(path: str | Path, kind: RunKind | None = None) -> Run:
     """Read a run of any kind. Raise an error that lists up to 20 bad lines if the file cannot be read whole."""
@@ -88,12 +80,7 @@ def read_run(path: str | Path, kind: RunKind | None = None) -> Run:
     reject(lines.problems)
     if lines.kind == "task3":
         return answer_run(lines)
-    return Run(base_name(path), lines.kind, _rankings(lines), lines.cells["tag"][0] if lines.cells["tag"] else "")
-
-
-def _rankings(lines: RunLines) -> dict[str, RunRanking]:
-    """Return the rankings in the order of the file; topics that occur in several places are joined."""
-    found: dict[str, RunRanking] = {}
+    found: dict[str, RunRanking] = {}  # in the order of the file; a topic that occurs in several places is joined
     items, posts = lines.cells["item"], lines.cells.get("post", [])
     for topic, start, end in topic_rows(lines.cells["topic"]):
         part = RunRanking(items[start:end], lines.scores[start:end], posts[start:end])
@@ -101,7 +88,7 @@ def _rankings(lines: RunLines) -> dict[str, RunRanking]:
             first = found[topic]
             part = RunRanking(first.items + part.items, first.scores + part.scores, first.posts + part.posts)
         found[topic] = part
-    return found
+    return Run(base_name(path), lines.kind, found, lines.cells["tag"][0] if lines.cells["tag"] else "")
 
 
 def answer_run(lines: RunLines) -> Run:
@@ -110,16 +97,10 @@ def answer_run(lines: RunLines) -> Run:
     cells = lines.cells
     for place, topic in enumerate(cells["topic"]):
         if topic in answers:
-            reject(
-                [
-                    RunProblem(
-                        "second-answer", lines.path, lines.lines[place], f"a second answer for topic {topic}", topic
-                    )
-                ]
-            )
-        answers[topic] = RunAnswer(
-            topic, cells["answer"][place], cells["sources"][place], lines.ranks[place], lines.scores[place]
-        )
+            fact = f"a second answer for topic {topic}"
+            reject([RunProblem("second-answer", lines.path, lines.lines[place], fact, topic)])
+        text, sources = cells["answer"][place], cells["sources"][place]
+        answers[topic] = RunAnswer(topic, text, sources, lines.ranks[place], lines.scores[place])
     return Run(base_name(lines.path), "task3", tag=cells["tag"][0] if answers else "", answers=answers)
 
 

@@ -1,7 +1,4 @@
-"""Agreement of assessors, of language models with people, and with known grades of training items.
-
-The coefficients are Cohen's kappa, his weighted kappa, and Krippendorff's alpha.
-"""
+"""Agreement of assessors, of models with people, and with known grades: Cohen's kappas and Krippendorff's alpha."""
 
 from __future__ import annotations
 
@@ -12,21 +9,19 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.lab.judging.assessments import Assessment, InstanceId, assessments, is_model, main_judgments
+from porism.lab.judging.assessments import Assessment, InstanceId, assessments, main_judgments
 from porism.lab.judging.assignments import assignments
 from porism.lab.judging.items import JudgedItem
 from porism.lab.judging.journal import Journal
+from porism.lab.judging.people import is_model
 from porism.lab.judging.scale import RELEVANT, grades
 
 
 def kappa(pairs: Sequence[tuple[Hashable, Hashable]]) -> float | None:
     """Return Cohen's unweighted kappa of pairs of labels: (po - pe) / (1 - pe), with pe from the two marginals.
 
-    Two assessors who both gave one and the same label throughout agree fully (1). Without any pair, kappa is undefined
-    (None).
-
-    Cohen, A coefficient of agreement for nominal scales, 1960. Of 50 pairs with 20 yes-yes, 5 yes-no, 10 no-yes, 15
-    no-no:
+    1 if both gave one and the same label throughout, undefined (None) without pairs. Cohen, A coefficient of agreement
+    for nominal scales, 1960. Of 50 pairs with 20 yes-yes, 5 yes-no, 10 no-yes, 15 no-no:
 
     >>> kappa([("y", "y")] * 20 + [("y", "n")] * 5 + [("n", "y")] * 10 + [("n", "n")] * 15)
     0.4
@@ -47,9 +42,7 @@ def weighted_kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
     """Return Cohen's kappa with squared distances: 1 - (observed disagreement / expected disagreement).
 
     A grade that is two steps away weighs four times as much as one that is one step away. Undefined (None) without
-    pairs; 1 if both gave one and the same grade throughout.
-
-    Cohen, Weighted kappa, 1968.
+    pairs; 1 if both gave one and the same grade throughout. Cohen, Weighted kappa, 1968.
 
     >>> round(weighted_kappa([(0, 0), (1, 1), (2, 3), (3, 3), (0, 1)]), 4)
     0.8649
@@ -66,10 +59,9 @@ def weighted_kappa(pairs: Sequence[tuple[int, int]]) -> float | None:
 def alpha(units: Iterable[Sequence[int]]) -> float | None:
     """Return Krippendorff's alpha for ordered grades. A unit is the grades of one item by any number of assessors.
 
-    Units with fewer than two grades do not count. Undefined (None) without any other; 1 if all grades are the same.
-
-    Krippendorff, Computing Krippendorff's alpha-reliability, 2011. The distance of two grades is the squared number of
-    grades given between them, half of those at both ends.
+    Units with fewer than two grades do not count. Undefined (None) without any other; 1 if all grades are the same. The
+    distance of two grades is the squared number of grades given between them, half of those at both ends.
+    Krippendorff, Computing Krippendorff's alpha-reliability, 2011.
 
     >>> round(alpha([(1, 1), (2, 2), (3, 3), (1, 2)]), 4)
     0.79
@@ -78,10 +70,7 @@ def alpha(units: Iterable[Sequence[int]]) -> float | None:
     totals = Counter(grade for grades in pairable for grade in grades)
     if not totals:
         return None
-    rank, below = {}, 0.0
-    for grade in sorted(totals):
-        rank[grade] = below + totals[grade] / 2
-        below += totals[grade]
+    rank = {grade: totals[grade] / 2 + sum(totals[one] for one in totals if one < grade) for grade in totals}
     observed = sum(
         sum((rank[a] - rank[b]) ** 2 for a in grades for b in grades) / (len(grades) - 1) for grades in pairable
     )
@@ -89,8 +78,7 @@ def alpha(units: Iterable[Sequence[int]]) -> float | None:
     return 1.0 if expected == 0 else 1 - (totals.total() - 1) * observed / expected
 
 
-@dataclass(frozen=True, slots=True)
-class PairAgreement:
+class PairAgreement(NamedTuple):
     """The agreement of two assessors on the items that both graded 0 to 3.
 
     `kappa` is four-way, `kappa_hm` is High or Medium against the rest, `kappa_weighted` is four-way with squared
@@ -113,10 +101,9 @@ class Kappas(NamedTuple):
     kappa_hm: float | None
     kappa_weighted: float | None
 
-    @classmethod
-    def of(cls, pairs: Sequence[tuple[int, int]]) -> Kappas:
-        """Compute the kappas of pairs of grades."""
-        return cls(kappa(pairs), kappa([(a >= RELEVANT, b >= RELEVANT) for a, b in pairs]), weighted_kappa(pairs))
+
+def _kappas(pairs: Sequence[tuple[int, int]]) -> Kappas:
+    return Kappas(kappa(pairs), kappa([(a >= RELEVANT, b >= RELEVANT) for a, b in pairs]), weighted_kappa(pairs))
 
 
 def _grades(assessments: Iterable[Assessment]) -> dict[str, dict[InstanceId, int]]:
@@ -135,34 +122,28 @@ def pair_agreements(assessments: Iterable[Assessment]) -> list[PairAgreement]:
         shared = sorted(table[a].keys() & table[b].keys())
         graded = [(table[a][key], table[b][key]) for key in shared if max(table[a][key], table[b][key]) <= 3]
         if shared:
-            result.append(PairAgreement(a, b, len(graded), *Kappas.of(graded), len(shared) - len(graded)))
+            result.append(PairAgreement(a, b, len(graded), *_kappas(graded), len(shared) - len(graded)))
     return result
 
 
 def mean_agreement(pairs: Iterable[PairAgreement], assessor: str = "") -> Kappas:
     """Average the kappas over pairs (of one assessor, if named), without pooling items; skip undefined ones."""
     mine = [pair for pair in pairs if not assessor or assessor in (pair.first, pair.second)]
-    columns = zip(*((pair.kappa, pair.kappa_hm, pair.kappa_weighted) for pair in mine), strict=True)
-    return Kappas(*([_mean(column) for column in columns] or [None] * 3))
-
-
-def _mean(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return statistics.fmean(known) if known else None
+    columns = [[getattr(pair, name) for pair in mine if getattr(pair, name) is not None] for name in Kappas._fields]
+    return Kappas(*(statistics.fmean(known) if known else None for known in columns))
 
 
 def overall_alpha(assessments: Iterable[Assessment]) -> float | None:
     """Return Krippendorff's alpha over all items that two or more assessors graded 0 to 3."""
     units: dict[InstanceId, list[int]] = {}
-    for of_assessor in _grades(assessments).values():
-        for key, grade in of_assessor.items():
+    for given in _grades(assessments).values():
+        for key, grade in given.items():
             if grade <= 3:
                 units.setdefault(key, []).append(grade)
     return alpha(units.values())
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
+class Disagreement(NamedTuple):
     """An item that got different grades, with the assessments."""
 
     topic: str
@@ -183,17 +164,15 @@ def disagreements(assessments: Iterable[Assessment]) -> list[Disagreement]:
     for given in assessments:
         groups.setdefault(given.instance_id, {})[given.assessor] = given
     found = [
-        Disagreement(*key, tuple(by_name[name] for name in sorted(by_name)))
+        Disagreement(*key, tuple(given for _, given in sorted(by_name.items())))
         for key, by_name in groups.items()
         if len({given.grade for given in by_name.values()}) > 1
     ]
     return sorted(found, key=lambda d: (-d.spread, d.topic, d.item, d.instance))
 
 
-@dataclass(frozen=True, slots=True)
-class GradeAgreement:
-    """The items to which people gave one grade: how often the model gave each grade, best first, and no grade
-    (`ungraded`).
+class GradeAgreement(NamedTuple):
+    """The items to which people gave one grade: how often the model gave each grade, best first, or none (`ungraded`).
 
     `share` is the share of the same grade, `kappa` is that of this grade against all others.
     """
@@ -207,8 +186,7 @@ class GradeAgreement:
     kappa: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class ModelAgreement:
+class ModelAgreement(NamedTuple):
     """Agreement of a model with the main judgments of people; coefficients are on items that both graded 0 to 3."""
 
     model: str
@@ -230,14 +208,11 @@ def model_agreements(assessments: Iterable[Assessment]) -> list[ModelAgreement]:
         own = {one.instance_id: one.grade for one in given if one.assessor == model and one.purpose == "dual"}
         pairs = [(people[key], own[key]) for key in sorted(own.keys() & people.keys())]
         if pairs:
-            found.append(_agreement(model, pairs))
+            graded = [pair for pair in pairs if max(pair) <= 3]
+            rows = tuple(_row(step.code, step.name, pairs, graded) for step in grades() if step.graded)
+            counts = (len(graded), len(pairs) - len(graded))
+            found.append(ModelAgreement(model, *counts, *_kappas(graded), alpha(graded), rows))
     return found
-
-
-def _agreement(model: str, pairs: list[tuple[int, int]]) -> ModelAgreement:
-    graded = [pair for pair in pairs if max(pair) <= 3]
-    rows = tuple(_row(step.code, step.name, pairs, graded) for step in grades() if step.graded)
-    return ModelAgreement(model, len(graded), len(pairs) - len(graded), *Kappas.of(graded), alpha(graded), rows)
 
 
 def _row(code: int, name: str, pairs: list[tuple[int, int]], graded: list[tuple[int, int]]) -> GradeAgreement:
@@ -279,6 +254,6 @@ def training_results(journal: Journal) -> list[TrainingResult]:
             pairs = [(given.grade, known[JudgedItem(task, given.topic, given.item)]) for given in mine]
             # A model is compared with people, and people with people only.
             others = [given for given in group if given.assessor == name or not is_model(given.assessor)]
-            kappas = (*Kappas.of(pairs)[:2], *mean_agreement(pair_agreements(others), name)[:2])
+            kappas = (*_kappas(pairs)[:2], *mean_agreement(pair_agreements(others), name)[:2])
             found.append(TrainingResult(task, number, name, len(pairs), sum(a == b for a, b in pairs), *kappas))
     return found

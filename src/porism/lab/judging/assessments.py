@@ -8,11 +8,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
-from porism.evaluate.qrels import read_qrels
+from porism.evaluate.qrels import read_qrels, to_judgments
 from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, assigned_items, assignments
 from porism.lab.judging.journal import Event, FieldKey, Journal
+from porism.lab.judging.people import is_model
 from porism.lab.sampling import shuffled
 from porism.records import Judgment
+
+SQLITE = b"SQLite format 3\x00"
 
 
 class PageEvent(NamedTuple):
@@ -115,12 +118,8 @@ class ExtraAnswer(NamedTuple):
 def assessments(journal: Journal, *purposes: str) -> list[Assessment]:
     """Return every current grade with its comment and time, for the given purposes or for all that have grades."""
     wanted = purposes or ("main", "dual", "training")
-    return [
-        found
-        for assignment in assignments(journal)
-        if assignment.purpose in wanted
-        for found in _assessments_of(journal, assignment)
-    ]
+    chosen = (assignment for assignment in assignments(journal) if assignment.purpose in wanted)
+    return [found for assignment in chosen for found in _assessments_of(journal, assignment)]
 
 
 def _assessments_of(journal: Journal, assignment: Assignment) -> Iterator[Assessment]:
@@ -149,9 +148,7 @@ def _assessments_of(journal: Journal, assignment: Assignment) -> Iterator[Assess
 def extra_answers(journal: Journal) -> list[ExtraAnswer]:
     """Return the answers to the extra questions where both questions were answered."""
     found = []
-    for assignment in assignments(journal):
-        if assignment.purpose != "extra":
-            continue
+    for assignment in (one for one in assignments(journal) if one.purpose == "extra"):
         values = journal.current_values(assignment.id)
         for item in assigned_items(journal, assignment.id):
             machine, unrelated = (values.get(FieldKey(item.key, 1, question)) for question in EXTRA_QUESTIONS)
@@ -160,21 +157,13 @@ def extra_answers(journal: Journal) -> list[ExtraAnswer]:
     return found
 
 
-SQLITE = b"SQLite format 3\x00"
-
-
 def judgments_in_order(path: str | Path, task: int, seed: int) -> list[Judgment]:
     """Return the judgments of a journal by time, or those of a qrels file, which has no times, in a random order."""
     if Path(path).is_file():
         with Path(path).open("rb") as stream:
             if stream.read(len(SQLITE)) == SQLITE:
                 return journal_judgments(Journal.open(path), task)
-    qrels = read_qrels(path)
-    return shuffled(
-        [Judgment(topic, item, grade) for topic, grades in qrels.items() for item, grade in grades.items()],
-        seed,
-        "order",
-    )
+    return shuffled(to_judgments(read_qrels(path)), seed, "order")
 
 
 def journal_judgments(journal: Journal, task: int) -> list[Judgment]:
@@ -184,14 +173,6 @@ def journal_judgments(journal: Journal, task: int) -> list[Judgment]:
     return [Judgment(found.topic, found.item, found.grade) for found in ordered]
 
 
-MODEL_PREFIX = "model."
-
-
-def is_model(assessor: str) -> bool:
-    """Return whether an account belongs to a language model."""
-    return assessor.startswith(MODEL_PREFIX)
-
-
 def of_people(assessments: Iterable[Assessment]) -> list[Assessment]:
     """Return the judgments that people made."""
     return [given for given in assessments if not is_model(given.assessor)]
@@ -199,11 +180,6 @@ def of_people(assessments: Iterable[Assessment]) -> list[Assessment]:
 
 def main_judgments(assessments: Iterable[Assessment]) -> list[Assessment]:
     """Return the main judgments of people, one per item and instance; of two people the later one counts."""
-    last: dict[InstanceId, Assessment] = {}
-    for given in assessments:
-        if given.purpose != "main" or is_model(given.assessor):
-            continue
-        key = given.instance_id
-        if key not in last or (given.submitted, given.assessor) >= (last[key].submitted, last[key].assessor):
-            last[key] = given
-    return list(last.values())
+    main = (given for given in of_people(assessments) if given.purpose == "main")
+    by_time = sorted(main, key=lambda given: (given.submitted, given.assessor))
+    return list({given.instance_id: given for given in by_time}.values())

@@ -1,18 +1,24 @@
-"""Assignments: what each assessor has to judge, and how much of it is done."""
+"""Assignments: who judges what (topics, second opinions, training rounds, extra questions), and how much is done."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import groupby
 from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.lab.judging.journal import FieldKey, Journal, Values, topic_field
-from porism.lab.judging.scale import grade_of_text
+from porism.lab.judging.people import PURPOSES, is_model, require_assessor
+from porism.lab.judging.scale import grade
+from porism.lab.pooling.pool import is_written_answer
+from porism.lab.sampling import stratified_sample
+from porism.records import topic_key
 
 EXTRA_QUESTIONS = ("machine", "unrelated")
 ASSIGNMENT_COLUMNS = "id, assessor, task, topic, purpose, round"
+# The items of a topic that somebody has to judge.
+TO_JUDGE = "FROM item WHERE task = ? AND topic = ? AND sampled = 1 AND known_grade IS NULL"
 
 
 class Duty(NamedTuple):
@@ -54,12 +60,8 @@ class Card(NamedTuple):
     post_id: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class AssignedItem:
-    """An item of an assignment: its position in the list and its cards; `text` is that of a written answer.
-
-    A training item has a `known_grade` and the `reason` for it.
-    """
+class AssignedItem(NamedTuple):
+    """An item of an assignment and its cards; a written answer has a `text`, a training item a `known_grade`."""
 
     position: int
     key: str
@@ -70,8 +72,7 @@ class AssignedItem:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class AssignmentProgress:
+class AssignmentProgress(NamedTuple):
     """How many items of an assignment are done, and the position to continue at (None when all are done)."""
 
     done: int
@@ -114,22 +115,13 @@ def assigned_items(journal: Journal, assignment_id: int, position: int | None = 
     return items
 
 
-def card_count(journal: Journal, assignment_id: int, key: str) -> int:
-    """Return how many cards an item of this assignment has; 0 if the item is not in it."""
-    return journal.count(
-        "SELECT count(*) FROM assigned JOIN instance ON instance.item = assigned.item "
-        "WHERE assignment = ? AND assigned.item = ?",
-        (assignment_id, key),
-    )
-
-
 def is_done(key: str, cards: int, purpose: str, values: Values) -> bool:
     """Return whether every card has its grade (and a comment where the grade needs one), or its extra answers."""
     if purpose == "extra":
         return all(values.get(FieldKey(key, 1, question)) for question in EXTRA_QUESTIONS)
     for number in range(1, cards + 1):
         code = values.get(FieldKey(key, number, "grade"), "")
-        step = grade_of_text(code)
+        step = grade(code)
         if step is None or (step.comment and not values.get(FieldKey(key, number, "comment"), "").strip()):
             return False
     return True
@@ -148,17 +140,14 @@ def progress(
     )
     # A training item also has to be submitted, since only then the assessor sees the known grade.
     submitted = submitted_items(journal, assignment.id) if assignment.purpose == "training" else None
-    open_positions = [
+    still_open = [
         row["position"]
         for row in rows
         if not is_done(row["key"], row["cards"], assignment.purpose, values)
         or (submitted is not None and row["key"] not in submitted)
     ]
-    return AssignmentProgress(len(rows) - len(open_positions), len(rows), _next_position(open_positions, after))
-
-
-def _next_position(positions: Sequence[int], after: int) -> int | None:
-    return next((position for position in positions if position > after), positions[0] if positions else None)
+    following = next((position for position in still_open if position > after), still_open[0] if still_open else None)
+    return AssignmentProgress(len(rows) - len(still_open), len(rows), following)
 
 
 def submitted_items(journal: Journal, assignment_id: int) -> set[str]:
@@ -169,10 +158,148 @@ def submitted_items(journal: Journal, assignment_id: int) -> set[str]:
 
 def has_narrative(values: Values) -> bool:
     """Return whether the narrative of the topic is written and both questions about the topic are answered."""
-    fields = ("narrative", "text_alone", "formulas_alone")
-    return all(values.get(topic_field(field), "").strip() for field in fields)
+    return all(values.get(topic_field(field), "").strip() for field in ("narrative", "text_alone", "formulas_alone"))
 
 
 def needs_narrative(assignment: Assignment) -> bool:
     """Return whether the assessor writes a narrative first: only those who judge for the qrels do."""
     return assignment.purpose == "main"
+
+
+def assign_items(journal: Journal, duty: Duty, keys: Iterable[str]) -> int:
+    """Append items to an assessor's list, which is created if needed; return how many of them are new in it."""
+    require_assessor(journal, duty.assessor)
+    if is_model(duty.assessor) and duty.purpose not in PURPOSES:
+        fact = f"{duty.assessor} is a model, whose judgments never become qrels"
+        raise PorismError(fact, fix=f"assign a second opinion: porism lab assess dual JOURNAL {duty.assessor} TOPIC")
+    columns = ", ".join(Duty._fields)
+    with journal.write() as connection:
+        connection.execute(f"INSERT INTO assignment ({columns}) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING", duty)
+        found = connection.execute(f"SELECT id FROM assignment WHERE ({columns}) = (?, ?, ?, ?, ?)", duty).fetchone()
+        query = "SELECT position, item FROM assigned WHERE assignment = ?"
+        present = {row["item"]: row["position"] for row in connection.execute(query, (found["id"],))}
+        last = max(present.values(), default=0)
+        new = [key for key in keys if key not in present]
+        connection.executemany(
+            "INSERT INTO assigned (assignment, position, item) VALUES (?, ?, ?)",
+            [(found["id"], last + i, key) for i, key in enumerate(new, 1)],
+        )
+    return len(new)
+
+
+def _main_assignments(journal: Journal, task: int, topic: str, assessor: str = "") -> list[Assignment]:
+    """Return the assignments whose judgments of a topic become qrels."""
+    wanted = (task, topic, "main")
+    return [given for given in assignments(journal, assessor) if (given.task, given.topic, given.purpose) == wanted]
+
+
+def assign_topic(journal: Journal, assessor: str, task: int, topic: str) -> int:
+    """Assign the items of a topic that nobody has yet, in pool order. After the pool grew, this adds the new items."""
+    if not journal.read(f"SELECT 1 {TO_JUDGE} LIMIT 1", (task, topic)):
+        fact = f"topic {topic} has no items to judge in task {task}"
+        raise PorismError(fact, fix="load its pool first: porism lab assess load")
+    assigned = "SELECT assigned.item FROM assigned JOIN assignment ON id = assignment WHERE purpose = 'main'"
+    rows = journal.read(f"SELECT key {TO_JUDGE} AND key NOT IN ({assigned}) ORDER BY position", (task, topic))
+    owners = [given.assessor for given in _main_assignments(journal, task, topic)]
+    if not rows and owners and assessor not in owners:
+        fact = f"topic {topic} is judged by {owners[0]}"
+        raise PorismError(fact, fix="assign second opinions with `porism lab assess dual`")
+    return assign_items(journal, Duty(assessor, task, topic, "main"), [row["key"] for row in rows])
+
+
+def move_topic(journal: Journal, giver: str, taker: str, task: int, topic: str) -> int:
+    """Move the items of a topic that an assessor has not judged to a colleague. What was judged stays theirs."""
+    mine = _main_assignments(journal, task, topic, giver)
+    if not mine:
+        fact = f"{giver} does not judge topic {topic} of task {task}"
+        raise PorismError(fact, fix="see who does: porism lab assess progress JOURNAL")
+    require_assessor(journal, taker)
+    number = mine[0].id
+    items, values = assigned_items(journal, number), journal.current_values(number)
+    open_keys = [item.key for item in items if not is_done(item.key, len(item.cards), "main", values)]
+    with journal.write() as connection:
+        query = "DELETE FROM assigned WHERE assignment = ? AND item = ?"
+        connection.executemany(query, [(number, key) for key in open_keys])
+    return assign_items(journal, Duty(taker, task, topic, "main"), open_keys)
+
+
+def share_topics(journal: Journal, task: int, names: list[str]) -> dict[str, list[str]]:
+    """Assign every unassigned topic to the assessor with the fewest items; return the new topics of each assessor."""
+    rows = journal.read(
+        "SELECT topic, count(*) AS items FROM item "
+        "WHERE task = ? AND sampled = 1 AND known_grade IS NULL GROUP BY topic",
+        (task,),
+    )
+    sizes = {row["topic"]: row["items"] for row in rows}
+    loads = dict.fromkeys(names, 0)
+    for given in assignments(journal):
+        if given.purpose == "main" and given.task == task:
+            size = sizes.pop(given.topic, 0)
+            loads[given.assessor] = loads.get(given.assessor, 0) + size
+    shared: dict[str, list[str]] = {name: [] for name in names}
+    for topic in sorted(sizes, key=topic_key):
+        name = min(names, key=loads.__getitem__)
+        assign_topic(journal, name, task, topic)
+        loads[name] += sizes[topic]
+        shared[name].append(topic)
+    return shared
+
+
+def assign_dual(journal: Journal, assessor: str, task: int, topic: str, size: int | None, seed: int) -> int:
+    """Assign a second opinion on a topic that a colleague judged.
+
+    The sample is stratified by the colleague's grades; without `size` it is the whole topic. The order is shuffled
+    again, so that neither the grade nor the position in the colleague's list can be guessed.
+    """
+    owners = _main_assignments(journal, task, topic)
+    if not owners:
+        raise PorismError(f"nobody judges topic {topic} of task {task} yet", fix="porism lab assess assign JOURNAL")
+    others = [given for given in owners if given.assessor != assessor]
+    if not others:
+        raise PorismError(f"{assessor} judges topic {topic} already", fix="name a colleague for the second opinion")
+    best: dict[str, int] = {}  # the highest grade of every judged item
+    for given in others:
+        mine = {item.key for item in assigned_items(journal, given.id)}
+        for key, value in journal.current_values(given.id).items():
+            if key.field == "grade" and key.item in mine:
+                best[key.item] = max(int(value), best.get(key.item, 0))
+    strata: dict[int, list[str]] = {}
+    for item, highest in sorted(best.items()):
+        strata.setdefault(highest, []).append(item)
+    if not strata:
+        fact = f"{others[0].assessor} has judged nothing of topic {topic} yet"
+        raise PorismError(fact, fix="draw second opinions after the first")
+    drawn = stratified_sample(dict(sorted(strata.items())), len(best) if size is None else size, seed, topic, "dual")
+    return assign_items(journal, Duty(assessor, task, topic, "dual"), drawn)
+
+
+def assign_training(journal: Journal, assessor: str, task: int, round_number: int) -> int:
+    """Assign every training item of a round, topic by topic."""
+    rows = journal.read(
+        "SELECT key, topic FROM item WHERE task = ? AND round = ? AND known_grade IS NOT NULL ORDER BY position",
+        (task, round_number),
+    )
+    if not rows:
+        fact = f"training round {round_number} of task {task} has no items"
+        raise PorismError(fact, fix="porism lab assess train JOURNAL --known FILE")
+    topics: dict[str, list[str]] = {}
+    for row in rows:
+        topics.setdefault(row["topic"], []).append(row["key"])
+    duty = Duty(assessor, task, "", "training", round_number)
+    return sum(assign_items(journal, duty._replace(topic=topic), keys) for topic, keys in topics.items())
+
+
+def assign_extra(journal: Journal, assessor: str, topic: str, size: int, seed: int) -> int:
+    """Assign the two yes/no questions on a sample of a topic: half posts, half written answers if possible."""
+    rows = journal.read(f"SELECT key, item {TO_JUDGE} ORDER BY key", (1, topic))
+    if not rows:
+        fact = f"topic {topic} has no items to judge in task 1"
+        raise PorismError(fact, fix="load its pool first: porism lab assess load")
+    written = [row["key"] for row in rows if is_written_answer(row["item"])]
+    posts = [row["key"] for row in rows if not is_written_answer(row["item"])]
+    half = min(len(written), (size + 1) // 2)
+    drawn = stratified_sample({"written": written}, half, seed, topic, "extra")
+    drawn += stratified_sample({"post": posts}, min(len(posts), size - half), seed, topic, "extra")
+    # Shuffled again: otherwise all written answers would come first.
+    mixed = stratified_sample({"": drawn}, len(drawn), seed, topic, "extra mix")
+    return assign_items(journal, Duty(assessor, 1, topic, "extra"), mixed)

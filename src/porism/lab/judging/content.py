@@ -36,18 +36,15 @@ def page_mathml(latex: str) -> str:
 class ContentRenderer:
     """Renders the posts of a collection, topics and written answers for assessors."""
 
-    def __init__(
-        self,
-        collection: Content,
-        address: Address,
-        math: Callable[[str], str] = page_mathml,
-    ) -> None:
-        self.collection = collection
-        self.address = address
-        self.math = math
+    def __init__(self, collection: Content, address: Address, math: Callable[[str], str] = page_mathml) -> None:
+        self.collection, self.address, self.math = collection, address, math
         # A collection never changes, and an assessor sees the same topic beside hundreds of items.
-        self._cached_html = functools.lru_cache(maxsize=4096)(self._render)
-        self._cached_blocks = functools.lru_cache(maxsize=4096)(self._blocks)
+        self._cached_html = functools.lru_cache(maxsize=4096)(
+            lambda text, highlight: self._renderer(highlight).render(_segmented(text))
+        )
+        self._cached_blocks = functools.lru_cache(maxsize=4096)(
+            lambda text: self._renderer("").blocks(_segmented(text))
+        )
 
     def link(self, href: str) -> str | None:
         """Return the address of a linked post of the collection, or None for every other link."""
@@ -77,12 +74,6 @@ class ContentRenderer:
         """Return the same as top-level blocks (paragraphs, lists, ...), so that one can be marked as most useful."""
         return list(self._cached_blocks(text))
 
-    def _render(self, text: Text | str, highlight: str) -> str:
-        return self._renderer(highlight).render(_segmented(text))
-
-    def _blocks(self, text: Text | str) -> list[str]:
-        return self._renderer("").blocks(_segmented(text))
-
     def _renderer(self, highlight: str) -> PageRenderer:
         highlighted_id = official_number(highlight)
 
@@ -91,20 +82,19 @@ class ContentRenderer:
             is_highlighted = bool(highlighted_id) and segment.formula_id == highlighted_id
             return f'<mark class="formula">{shown}</mark>' if is_highlighted else shown
 
-        return PageRenderer(formula, self._link_tag, _picture)
+        def link(href: str) -> str:
+            """Return the opening tag: a link into the collection opens a new tab, any other is disabled."""
+            address = self.link(href) if href else None
+            return DISABLED_LINK if address is None else f'<a href="{html.escape(address)}"{NEW_TAB}'
 
-    def _link_tag(self, href: str) -> str:
-        """Return the opening tag of a link: into the collection it opens a new tab, any other link is disabled."""
-        address = self.link(href) if href else None
-        return DISABLED_LINK if address is None else f'<a href="{html.escape(address)}"{NEW_TAB}'
+        def picture(alt: str, address: str) -> str:
+            return f'<span class="picture">picture not shown{": " + html.escape(alt) if alt else ""}</span>'
+
+        return PageRenderer(formula, link, picture)
 
 
 def _segmented(text: Text | str) -> Text:
     return read_official(text) if isinstance(text, str) else text
-
-
-def _picture(alt: str, address: str) -> str:
-    return f'<span class="picture">picture not shown{": " + html.escape(alt) if alt else ""}</span>'
 
 
 def written_blocks(text: str, math: Callable[[str], str] = page_mathml) -> list[str]:

@@ -8,22 +8,14 @@ import io
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, fields
-from typing import NamedTuple
 
 from porism.errors import PorismError
 from porism.evaluate.table import Cell, ResultTable, spreadsheet_cell
-from porism.lab.judging.agreement import (
-    TrainingResult,
-    mean_agreement,
-    model_agreements,
-    overall_alpha,
-    pair_agreements,
-    training_results,
-)
+from porism.lab.judging import agreement
 from porism.lab.judging.assessments import assessments, extra_answers, of_people, summarise_times
 from porism.lab.judging.assignments import AssignedItem, Assignment, assigned_items, assignments, progress
 from porism.lab.judging.items import pooled_items
-from porism.lab.judging.journal import FieldKey, Journal, Values, topic_field
+from porism.lab.judging.journal import FieldKey, Journal, topic_field
 from porism.lab.judging.qrels import qrels_text, variants
 from porism.lab.judging.scale import grades
 from porism.lab.pooling.pool import INSTANCES
@@ -48,11 +40,11 @@ def narratives_tsv(journal: Journal) -> str:
     """Return what assessors wrote about each topic before judging. This is not for participants."""
     columns = ("topic", "task", "assessor", "text_alone", "formulas_alone", "narrative")
     rows = []
-    for assignment in assignments(journal):
-        values = {key.field: value for key, value in journal.current_values(assignment.id).items() if not key.item}
+    for given in assignments(journal):
+        values = {key.field: value for key, value in journal.current_values(given.id).items() if not key.item}
         if "narrative" in values:
-            answers = (values.get("text_alone", ""), values.get("formulas_alone", ""), values["narrative"])
-            rows.append((assignment.topic, assignment.task, assignment.assessor, *answers))
+            row = {"topic": given.topic, "task": given.task, "assessor": given.assessor, **values}
+            rows.append([row.get(column, "") for column in columns])
     return to_tsv(columns, rows)
 
 
@@ -90,13 +82,13 @@ def progress_tsv(journal: Journal, cap: float | None = None) -> str:
 def agreement_table(journal: Journal, task: int | None) -> ResultTable:
     """Return every pair of assessors, the mean over pairs, and Krippendorff's alpha over all assessors."""
     given = of_people(found for found in assessments(journal, "main", "dual") if task in (None, found.task))
-    pairs = pair_agreements(given)
+    pairs = agreement.pair_agreements(given)
     rows: list[tuple[Cell, ...]] = [
         (pair.first, pair.second, pair.items, pair.ungraded, pair.kappa, pair.kappa_hm, pair.kappa_weighted, None)
         for pair in pairs
     ]
     items, ungraded = sum(pair.items for pair in pairs), sum(pair.ungraded for pair in pairs)
-    rows.append(("mean", "", items, ungraded, *mean_agreement(pairs), overall_alpha(given)))
+    rows.append(("mean", "", items, ungraded, *agreement.mean_agreement(pairs), agreement.overall_alpha(given)))
     columns = ("first", "second", "items", "ungraded", "kappa", "kappa_hm", "kappa_weighted", "alpha")
     return ResultTable("agreement", columns, tuple(rows), digits=4)
 
@@ -107,7 +99,7 @@ def model_table(journal: Journal, task: int | None) -> ResultTable:
     names = [f"model_{step.code}" for step in grades() if step.graded]
     columns = ("model", "people", "items", *names, "ungraded", "same", "kappa", "kappa_hm", "kappa_weighted", "alpha")
     rows: list[tuple[Cell, ...]] = []
-    for found in model_agreements(given):
+    for found in agreement.model_agreements(given):
         for row in found.grades:
             counts = (row.items, *row.by_model, row.ungraded)
             rows.append((found.model, row.code, *counts, row.share, row.kappa, None, None, None))
@@ -120,11 +112,12 @@ def model_table(journal: Journal, task: int | None) -> ResultTable:
 
 def training_table(journal: Journal, task: int | None) -> ResultTable:
     """Return every assessor of every training round."""
-    columns = tuple(field.name for field in fields(TrainingResult))
-    results = [result for result in training_results(journal) if task in (None, result.task)]
+    columns = tuple(field.name for field in fields(agreement.TrainingResult))
+    results = [result for result in agreement.training_results(journal) if task in (None, result.task)]
     return ResultTable("training", columns, tuple(astuple(result) for result in results), digits=4)
 
 
+# Not those of `time.strftime`, which are in the language of the machine.
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 # The columns of the two yes/no questions, and their fields in the journal.
@@ -141,18 +134,8 @@ COLUMNS = (
 )
 
 
-class Visit(NamedTuple):
-    """The last opening of an item before its last submission, and that submission, in seconds since 1970."""
-
-    opened: float
-    submitted: float
-
-
 def parse_time(text: str) -> float:
-    """Return the seconds since 1970 of a time such as `Sun Nov 15 18:04:30 UTC 2026`.
-
-    The server must use UTC, as Turkle does by default.
-    """
+    """Return the seconds since 1970 of `Sun Nov 15 18:04:30 UTC 2026`; the server must use UTC, as Turkle does."""
     try:
         _, month, day, clock, _, year = text.split()
         hours, minutes, seconds = map(int, clock.split(":"))
@@ -164,8 +147,7 @@ def parse_time(text: str) -> float:
 def format_time(at: float) -> str:
     """Return a time in Turkle's format; the inverse of `parse_time`."""
     t = time.gmtime(at)
-    clock = f"{t.tm_hour:02d}:{t.tm_min:02d}:{t.tm_sec:02d}"
-    return f"{DAYS[t.tm_wday]} {MONTHS[t.tm_mon - 1]} {t.tm_mday:02d} {clock} UTC {t.tm_year}"
+    return f"{DAYS[t.tm_wday]} {MONTHS[t.tm_mon - 1]} {time.strftime('%d %H:%M:%S UTC %Y', t)}"
 
 
 def results_csv(journal: Journal) -> str:
@@ -179,20 +161,15 @@ def results_csv(journal: Journal) -> str:
     return out.getvalue()
 
 
-def _visits(journal: Journal, assignment: Assignment) -> dict[str, Visit]:
-    """Return the last visit of each submitted item."""
-    visits: dict[str, Visit] = {}
-    opened: dict[str, float] = {}
+def _rows(journal: Journal, assignment: Assignment) -> Iterator[dict[str, str]]:
+    values = journal.current_values(assignment.id)
+    visits: dict[str, tuple[float, float]] = {}  # the last submission of an item, and the last opening before it
+    last_opened: dict[str, float] = {}
     for event in journal.events(assignment.id):
         if event.field == "open":
-            opened[event.item] = event.at
+            last_opened[event.item] = event.at
         elif event.field == "submit":
-            visits[event.item] = Visit(opened.get(event.item, event.at), event.at)
-    return visits
-
-
-def _rows(journal: Journal, assignment: Assignment) -> Iterator[dict[str, str]]:
-    visits, values = _visits(journal, assignment), journal.current_values(assignment.id)
+            visits[event.item] = last_opened.get(event.item, event.at), event.at
     for item in assigned_items(journal, assignment.id):
         if item.key not in visits:
             continue
@@ -206,17 +183,17 @@ def _rows(journal: Journal, assignment: Assignment) -> Iterator[dict[str, str]]:
             "Input.arq_topic_id": assignment.topic, "Answer.arq_item_echo": item.key,
             "Turkle.Username": assignment.assessor,
         }  # fmt: skip
-        yield row | _answers(item, assignment.screen, values)
+        fields_of_item = answer_fields(item, assignment.screen).items()
+        yield row | {f"Answer.{column}": values.get(key, "") for column, key in fields_of_item}
 
 
-def _answers(item: AssignedItem, screen: str, values: Values) -> dict[str, str]:
+def answer_fields(item: AssignedItem, screen: str) -> dict[str, FieldKey]:
+    """Return the columns of the answers to an item (after `Answer.`), and their fields in the journal."""
     if screen == "extra":
-        return {
-            f"Answer.{column}": values.get(FieldKey(item.key, 1, field), "") for column, field in EXTRA_COLUMNS.items()
-        }
-    suffixes: Sequence[str] = [f"_{n}" for n in range(1, len(item.cards) + 1)] if screen == "formulas" else [""]
-    cells = {}
-    for number, suffix in enumerate(suffixes, 1):
-        cells[f"Answer.relevance{suffix}"] = values.get(FieldKey(item.key, number, "grade"), "")
-        cells[f"Answer.comment{suffix}"] = values.get(FieldKey(item.key, number, "comment"), "")
-    return cells
+        return {column: FieldKey(item.key, 1, field) for column, field in EXTRA_COLUMNS.items()}
+    found = {}
+    for number in range(1, len(item.cards) + 1):
+        suffix = f"_{number}" if screen == "formulas" else ""
+        found[f"relevance{suffix}"] = FieldKey(item.key, number, "grade")
+        found[f"comment{suffix}"] = FieldKey(item.key, number, "comment")
+    return found

@@ -1,7 +1,4 @@
-"""Topics and items as the journal stores them, and how topics, pools and training items are loaded into it.
-
-In a training round, assessors judge items whose grade was agreed on before. Items get opaque keys.
-"""
+"""Topics and items as the journal stores them, and how topics, pools and training items are loaded into it."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import hashlib
 import re
 import sqlite3
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,8 +20,7 @@ from porism.lab.sampling import seeded_random
 from porism.records import Topic, topic_key
 
 
-@dataclass(frozen=True, slots=True)
-class StoredItem:
+class StoredItem(NamedTuple):
     """A pooled item: its opaque key, its place in the pool and its cards; `text` is that of a written answer."""
 
     key: str
@@ -44,8 +39,7 @@ class JudgedItem(NamedTuple):
     item: str
 
 
-@dataclass(frozen=True, slots=True)
-class TopicAssignment:
+class TopicAssignment(NamedTuple):
     """A topic of the pool: how many items it has to judge, and who judges them (names between commas)."""
 
     task: int
@@ -107,9 +101,7 @@ def topic_threads(path: str | Path | None) -> dict[str, int]:
     if path is None:
         return {}
     with open_text(path) as stream:
-        rows = [
-            row for row in csv.reader(stream, delimiter="\t") if len(row) > 2 and re.fullmatch("[0-9]{1,15}", row[2])
-        ]
+        rows = [row for row in csv.reader(stream, delimiter="\t") if re.fullmatch("[0-9]{1,15}", "".join(row[2:3]))]
     # A.7 and B.7 come from the same question.
     return {prefix + row[1][1:]: int(row[2]) for row in rows for prefix in "AB"}
 
@@ -120,12 +112,9 @@ def load_topics(journal: Journal, task: int, topics: Iterable[Topic], threads: M
         (task, t.id, t.title, t.question, ",".join(t.tags), t.formula_id, t.latex, (threads or {}).get(t.id))
         for t in topics
     ]
+    columns = "task, id, title, question, tags, formula_id, latex, thread_id"
     with journal.write() as connection:
-        connection.executemany(
-            "INSERT OR REPLACE INTO topic (task, id, title, question, tags, formula_id, latex, thread_id) "
-            "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            rows,
-        )
+        connection.executemany(f"INSERT OR REPLACE INTO topic ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
     return len(rows)
 
 
@@ -138,23 +127,16 @@ def load_pool(
     sample: float = 1.0,
     seed: int = 0,
 ) -> int:
-    """Store the items that are new, and return how many.
-
-    With `sample` < 1, each item is drawn for judging with that probability. The others stay in the journal as pooled.
-    """
+    """Store the new items, and return how many. Each is drawn for judging with probability `sample`, or only pooled."""
     texts = {(answer.topic, answer.id): answer.text for answer in answers}
     known = {row["id"] for row in journal.read("SELECT id FROM topic WHERE task = ?", (task,))}
     if missing := sorted({item.topic for item in items} - known, key=topic_key):
-        raise PorismError(
-            f"the pool has topics that are not loaded: {', '.join(missing[:5])}",
-            fix="give the topics file of this pool",
-        )
+        fact = f"the pool has topics that are not loaded: {', '.join(missing[:5])}"
+        raise PorismError(fact, fix="give the topics file of this pool")
     added = 0
     with journal.write() as connection:
-        rows = connection.execute(
-            "SELECT topic, max(position) AS last FROM item WHERE task = ? GROUP BY topic", (task,)
-        )
-        last = {row["topic"]: row["last"] for row in rows}
+        query = "SELECT topic, max(position) AS last FROM item WHERE task = ? GROUP BY topic"
+        last = {row["topic"]: row["last"] for row in connection.execute(query, (task,))}
         for item in items:
             position = last.get(item.topic, 0) + 1
             drawn = seeded_random(seed, item.topic, "sample", item.item).random() < sample
@@ -192,8 +174,7 @@ TRAINING_FIX = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class TrainingItem:
+class TrainingItem(NamedTuple):
     """An item with a known grade; `reason` explains the grade to the assessor."""
 
     round: int
@@ -225,7 +206,15 @@ def read_training_items(path: str | Path) -> list[TrainingItem]:
 
 def load_training(journal: Journal, task: int, items: Sequence[TrainingItem]) -> int:
     """Store training items. Their topics must be loaded, and must not be topics of the pool."""
-    _check_training(journal, task, items)
+    pooled = journal.read("SELECT DISTINCT topic FROM item WHERE task = ? AND known_grade IS NULL", (task,))
+    if clash := sorted({item.topic for item in items} & {row["topic"] for row in pooled}, key=topic_key):
+        fact = f"training topics are also in the pool: {', '.join(clash[:5])}"
+        raise PorismError(fact, fix="train on topics of an earlier year")
+    for training in items:
+        step = grade(training.grade)
+        if step is None or not step.graded:
+            fact = f"{training.grade} is not a grade (topic {training.topic}, item {training.item})"
+            raise PorismError(fact, fix="use 0, 1, 2 or 3")
     with journal.write() as connection:
         for position, training in enumerate(items, 1):
             cards = (training.instance,) if training.instance else ()
@@ -233,22 +222,6 @@ def load_training(journal: Journal, task: int, items: Sequence[TrainingItem]) ->
             if not _insert_item(connection, task, item, position, True, ""):
                 fact = f"item {training.item} of topic {training.topic} occurs twice"
                 raise PorismError(fact, fix="list each training item once")
-            connection.execute(
-                "UPDATE item SET known_grade = ?, reason = ? WHERE key = ?",
-                (training.grade, training.reason, opaque_key(task, training.topic, training.item)),
-            )
+            known = (training.grade, training.reason, opaque_key(task, training.topic, training.item))
+            connection.execute("UPDATE item SET known_grade = ?, reason = ? WHERE key = ?", known)
     return len(items)
-
-
-def _check_training(journal: Journal, task: int, items: Sequence[TrainingItem]) -> None:
-    pooled = journal.read("SELECT DISTINCT topic FROM item WHERE task = ? AND known_grade IS NULL", (task,))
-    if clash := sorted({item.topic for item in items} & {row["topic"] for row in pooled}, key=topic_key):
-        raise PorismError(
-            f"training topics are also in the pool: {', '.join(clash[:5])}", fix="train on topics of an earlier year"
-        )
-    for item in items:
-        step = grade(item.grade)
-        if step is None or not step.graded:
-            raise PorismError(
-                f"{item.grade} is not a grade (topic {item.topic}, item {item.item})", fix="use 0, 1, 2 or 3"
-            )

@@ -118,9 +118,6 @@ class Event:
     value: str
 
 
-EVENT_COLUMNS = "id, at, assessor, assignment, item, instance, field, value"
-
-
 class _ThreadConnections:
     """The connections of one thread, by their setting of `synchronous`. They are closed when the thread has ended."""
 
@@ -170,40 +167,29 @@ class Journal:
         journal = cls(path, clock)
         version = journal._version()
         if version == str(WITHOUT_CHECKS):
-            journal._add_checks()
+            with journal.write() as connection:
+                if journal._version() == str(WITHOUT_CHECKS):  # else another process was faster
+                    for statement in check_statements():
+                        connection.execute(statement)
+                    connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
+                    note_all_rows(connection)
         elif version != str(FORMAT):
             journal.close()
-            raise PorismError(
-                "not a journal of this version, or it is damaged",
-                where=str(path),
-                fix="name a file that `porism lab assess create` made, or restore the last backup",
-            )
+            fix = "name a file that `porism lab assess create` made, or restore the last backup"
+            raise PorismError("not a journal of this version, or it is damaged", where=str(path), fix=fix)
         return journal
 
     def _version(self) -> str:
         """Return the format, "" for a file that is no journal."""
-        try:
-            rows = self.read("SELECT value FROM meta WHERE name = 'format'")
-        except (sqlite3.DatabaseError, UnicodeDecodeError):  # SQLite quotes damaged bytes of its schema in its messages
-            rows = []
-        return str(rows[0]["value"]) if rows else ""
-
-    def _add_checks(self) -> None:
-        """Give the rows of a journal of an earlier version their checksums."""
-        with self.write() as connection:
-            if self._version() != str(WITHOUT_CHECKS):  # another process was faster
-                return
-            for statement in check_statements():
-                connection.execute(statement)
-            connection.execute("UPDATE meta SET value = ? WHERE name = 'format'", (str(FORMAT),))
-            note_all_rows(connection)
+        # SQLite quotes damaged bytes of its schema in its messages.
+        with contextlib.suppress(sqlite3.DatabaseError, UnicodeDecodeError):
+            for row in self.read("SELECT value FROM meta WHERE name = 'format'"):
+                return str(row["value"])
+        return ""
 
     def _connect(self, sync: str = "FULL") -> sqlite3.Connection:
-        """Return this thread's connection.
-
-        With FULL, a commit is on disk when it returns. With NORMAL, it survives the end of this process, but a power
-        failure may lose the last moments.
-        """
+        """Return this thread's connection. With FULL, a commit is on disk when it returns; with NORMAL, a power failure
+        may lose the last moments, but not the end of this process."""
         own: _ThreadConnections | None = getattr(self._local, "connections", None)
         if own is None:
             own = self._local.connections = _ThreadConnections()
@@ -212,9 +198,8 @@ class Journal:
         if connection is None:
             connection = sqlite3.connect(self.path, timeout=30, isolation_level=None, check_same_thread=False)
             connection.row_factory = sqlite3.Row
-            connection.executescript(
-                f"PRAGMA journal_mode = WAL; PRAGMA synchronous = {sync}; PRAGMA foreign_keys = ON;"
-            )
+            settings = ("journal_mode = WAL", f"synchronous = {sync}", "foreign_keys = ON")
+            connection.executescript("".join(f"PRAGMA {setting};" for setting in settings))
             own.by_setting[sync] = connection
         return connection
 
@@ -256,41 +241,36 @@ class Journal:
         """Store entries as events and return how many are new. A repeated request key changes nothing."""
         when = self.clock() if at is None else at
         rows = [(when, assessor, assignment, *entry, request_key) for entry in entries]
+        columns = "at, assessor, assignment, item, instance, field, value, request_key"
         # The opening of a page only serves to measure time, so it need not wait for the disk.
         sync = "NORMAL" if all(entry.field == "open" for entry in entries) else "FULL"
         with self.write(sync) as connection:
             before = _unchecked_events(connection)
-            connection.executemany(
-                "INSERT INTO event (at, assessor, assignment, item, instance, field, value, request_key) "
-                "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-                rows,
-            )
+            connection.executemany(f"INSERT INTO event ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?, ?)", rows)
             return _unchecked_events(connection) - before
 
     def has_entry(self, assignment: int, entry: JournalEntry, request_key: str) -> bool:
         """Return whether this entry was stored under this request key."""
-        query = (
-            "SELECT 1 FROM event WHERE assignment = ? AND request_key = ? AND item = ? AND instance = ? AND field = ?"
-        )
-        return bool(self.read(query, (assignment, request_key, *entry.key)))
+        where = "assignment = ? AND request_key = ? AND item = ? AND instance = ? AND field = ?"
+        return bool(self.read(f"SELECT 1 FROM event WHERE {where}", (assignment, request_key, *entry.key)))
+
+    def _events(self, where: str, values: Sequence[Any] = ()) -> Iterator[Event]:
+        columns = "id, at, assessor, assignment, item, instance, field, value"
+        for row in self._connect().execute(f"SELECT {columns} FROM event WHERE {where} ORDER BY id", values):
+            yield Event(**row)
 
     def events(self, assignment: int | None = None) -> Iterator[Event]:
         """Yield events in the order they came, of one assignment or of all."""
-        where, values = ("WHERE assignment = ?", (assignment,)) if assignment is not None else ("", ())
-        for row in self._connect().execute(f"SELECT {EVENT_COLUMNS} FROM event {where} ORDER BY id", values):
-            yield Event(**row)
+        return self._events("true") if assignment is None else self._events("assignment = ?", (assignment,))
 
     def messages(self, assignment: int | None = None) -> Iterator[Event]:
         """Yield questions to the organiser and their answers in the order they came, of one assignment or of all."""
         where = "field IN ('question', 'answer') AND (? IS NULL OR assignment = ?)"
-        query = f"SELECT {EVENT_COLUMNS} FROM event WHERE {where} ORDER BY id"
-        for row in self._connect().execute(query, (assignment, assignment)):
-            yield Event(**row)
+        return self._events(where, (assignment, assignment))
 
-    def item_events(self, item: str) -> list[Event]:
-        """Return every entry about one item, by all assessors, in the order they came."""
-        where = "item = ? AND field NOT IN ('open', 'submit')"
-        return self.records(Event, f"SELECT {EVENT_COLUMNS} FROM event WHERE {where} ORDER BY id", (item,))
+    def item_events(self, item: str) -> Iterator[Event]:
+        """Yield every entry about one item, by all assessors, in the order they came."""
+        return self._events("item = ? AND field NOT IN ('open', 'submit')", (item,))
 
     def current_values(self, assignment: int, item: str = "") -> dict[FieldKey, str]:
         """Return the current value of every field, of one item or of the whole assignment with its topic."""

@@ -9,21 +9,18 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from porism.corpus.content import Content
 from porism.corpus.post import Formula, Post
 from porism.errors import PorismError
-from porism.lab.judging.assessments import is_model
 from porism.lab.judging.assignments import AssignedItem, Assignment, Card, assigned_items, assignments, submitted_items
 from porism.lab.judging.items import find_topic
 from porism.lab.judging.journal import Journal, JournalEntry
-from porism.lab.judging.people import PURPOSES
+from porism.lab.judging.people import PURPOSES, is_model
 from porism.lab.judging.scale import grade, grades
-from porism.records import Topic
-from porism.search.generation.endpoint import Endpoint, EndpointError, Message, ModelReply, Sampling, address, printable
+from porism.search.generation.endpoint import Endpoint, EndpointError, Message, Sampling, address, printable
 from porism.text.read import read_official
 from porism.text.render import terminal_text
 
@@ -47,8 +44,7 @@ LONGEST_REASON = 1000
 LONGEST_WAIT = 30.0  # seconds between two requests to a busy endpoint
 
 
-@dataclass(frozen=True, slots=True)
-class RetryPolicy:
+class RetryPolicy(NamedTuple):
     """How often a grade is requested, and the first pause after an endpoint was busy, in seconds."""
 
     number: int = 4
@@ -65,12 +61,7 @@ class Usage(NamedTuple):
 
     def plus(self, other: Usage) -> Usage:
         """Return the sum."""
-        return Usage(
-            self.requests + other.requests,
-            self.prompt_tokens + other.prompt_tokens,
-            self.completion_tokens + other.completion_tokens,
-            self.seconds + other.seconds,
-        )
+        return Usage(*(mine + theirs for mine, theirs in zip(self, other, strict=True)))  # type: ignore[arg-type]
 
 
 class CardGrade(NamedTuple):
@@ -86,12 +77,9 @@ def parse_reply(text: str) -> tuple[int, str] | None:
     found = REPLY.fullmatch(text)
     if found is None or grade(int(found[1])) is None:
         return None
-    return int(found[1]), printable_reason(found[2])
-
-
-def printable_reason(text: str) -> str:
-    """Return a reason as one line of bounded length without control characters."""
-    return " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())[:LONGEST_REASON]
+    # The reason becomes one line of bounded length without control characters.
+    words = "".join(letter if letter.isprintable() else " " for letter in found[2]).split()
+    return int(found[1]), " ".join(words)[:LONGEST_REASON]
 
 
 def instructions(task: int) -> str:
@@ -120,15 +108,13 @@ class ModelJudge:
             raise PorismError(f"nothing is assigned to {self._account}", fix=fix)
         judged = 0
         for job in jobs:
-            for item in self._open_items(job):
-                self._judge(job, item)
-                judged += 1
-            say(f"{job.topic}\t{job.purpose}\t{len(assigned_items(self._journal, job.id))}")
+            items, done = assigned_items(self._journal, job.id), submitted_items(self._journal, job.id)
+            for item in items:
+                if item.key not in done:
+                    self._judge(job, item)
+                    judged += 1
+            say(f"{job.topic}\t{job.purpose}\t{len(items)}")
         return judged
-
-    def _open_items(self, job: Assignment) -> Iterator[AssignedItem]:
-        done = submitted_items(self._journal, job.id)
-        return (item for item in assigned_items(self._journal, job.id) if item.key not in done)
 
     def _judge(self, job: Assignment, item: AssignedItem) -> None:
         """Grade all cards of an item, then store them in one transaction."""
@@ -136,10 +122,12 @@ class ModelJudge:
         topic = find_topic(self._journal, job.task, job.topic)
         posts = self._content.posts_by_id([card.post_id for card in item.cards if card.post_id is not None])
         formulas = self._content.formulas_by_id([card.formula_id for card in item.cards if card.formula_id is not None])
-        question = _question(job, topic)
-        shown = [f"{question}\n\n{_card(item, card, posts, formulas)}" for card in item.cards]
+        question = f"Question: {_text(topic.title)}\n\n{_text(topic.question)}"
+        if job.task == 2:
+            question += f"\n\nQuery formula: ${topic.latex}$"
         system = Message("system", instructions(job.task))
-        given = [self._grade((system, Message("user", text)), item) for text in shown]
+        shown = [Message("user", f"{question}\n\n{_card(item, card, posts, formulas)}") for card in item.cards]
+        given = [self._grade((system, message), item) for message in shown]
         key = f"model-{job.id}-{item.key}"
         self._journal.append(self._account, job.id, [JournalEntry(item.key, 1, "open", "")], f"{key}-open", opened)
         entries = []
@@ -160,20 +148,14 @@ class ModelJudge:
                 time.sleep(min(self._attempts.pause * 2**number, LONGEST_WAIT))
                 usage = usage.plus(Usage(1))
                 continue
-            usage, last = usage.plus(_usage(made)), made.text
+            cost = Usage(1, made.prompt_tokens or 0, made.completion_tokens or 0, round(made.seconds, 3))
+            usage, last = usage.plus(cost), made.text
             if found := parse_reply(made.text):
                 return CardGrade(*found, usage)
         fact = f"none of {self._attempts.number} replies about item {item.item} gives a grade"
-        raise PorismError(
-            f"{fact}; the last was {printable(last)!r}",
-            where=f"the endpoint {address(self._endpoint.url)}",
-            fix="use a model that follows instructions; what it judged is stored, and the same command continues",
-        )
-
-
-def _question(job: Assignment, topic: Topic) -> str:
-    question = f"Question: {_text(topic.title)}\n\n{_text(topic.question)}"
-    return f"{question}\n\nQuery formula: ${topic.latex}$" if job.task == 2 else question
+        where = f"the endpoint {address(self._endpoint.url)}"
+        fix = "use a model that follows instructions; what it judged is stored, and the same command continues"
+        raise PorismError(f"{fact}; the last was {printable(last)!r}", where=where, fix=fix)
 
 
 def _card(item: AssignedItem, card: Card, posts: Mapping[int, Post], formulas: Mapping[int, Formula]) -> str:
@@ -186,10 +168,6 @@ def _card(item: AssignedItem, card: Card, posts: Mapping[int, Post], formulas: M
     return f"Formula: ${formulas[card.formula_id].latex}$\n\nIts post: {terminal_text(post.title)}\n\n{body}"
 
 
-def _usage(made: ModelReply) -> Usage:
-    return Usage(1, made.prompt_tokens or 0, made.completion_tokens or 0, round(made.seconds, 3))
-
-
 def _text(official: str) -> str:
     return terminal_text(read_official(official))[:LONGEST_TEXT]
 
@@ -197,9 +175,7 @@ def _text(official: str) -> str:
 def total_usage(journal: Journal, account: str) -> Usage:
     """Return what all stored judgments of a model have cost."""
     total = Usage()
-    for job in assignments(journal, account):
-        for event in journal.events(job.id):
-            if event.field == "usage":
-                cost = json.loads(event.value)
-                total = total.plus(Usage(*(cost[name] for name in Usage._fields)))
+    events = (event for job in assignments(journal, account) for event in journal.events(job.id))
+    for cost in (json.loads(event.value) for event in events if event.field == "usage"):
+        total = total.plus(Usage(*(cost[name] for name in Usage._fields)))
     return total

@@ -7,16 +7,16 @@ of the official file (a single item would decide its whole score) and kept in th
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple
 
 from porism.corpus.content import Content
 from porism.corpus.sources.raw import RowError
 from porism.corpus.sources.tables import Row, read_table
 from porism.errors import PorismError, listed
-from porism.evaluate.qrels import HIGHEST, from_judgments
+from porism.evaluate.qrels import HIGHEST, from_judgments, to_judgments
 from porism.files import atomic_file
 from porism.lab.judging.assessments import Assessment, main_judgments
 from porism.lab.judging.scale import RELEVANT
@@ -26,6 +26,7 @@ from porism.records import Judgment, topic_key
 MINIMUM_RELEVANT = 2
 # trec_eval reads a negative grade as "pooled but not judged", which infAP needs for a sampled pool.
 POOLED_UNJUDGED = -1
+COLUMNS = ("topic", "post_id", "latex", "grade")
 
 
 def merge(assessments: Iterable[Assessment], task: int) -> list[Judgment]:
@@ -39,24 +40,20 @@ def merge(assessments: Iterable[Assessment], task: int) -> list[Judgment]:
             best[key] = given.grade
         elif given.grade <= 3:
             best[key] = max(given.grade, best.get(key, 0))
-    return [Judgment(*key, best[key]) for key in sorted(best, key=_sort_key)]
+    return sorted((Judgment(*key, grade) for key, grade in best.items()), key=_sort_key)
 
 
-def _sort_key(item: ItemId) -> tuple[tuple[str, int, str], tuple[str, int, str]]:
-    return topic_key(item.topic), item_key(item.item)
-
-
-def item_key(item: str) -> tuple[str, int, str]:
-    """Return a sort key that puts items in the order of their numbers."""
-    head, _, tail = item.rpartition("_")
-    return (head, int(tail), "") if tail.isdigit() else (head, 0, item)
+def _sort_key(judgment: Judgment) -> tuple[tuple[str, int, str], tuple[str, int, str]]:
+    """Return a key that puts topics and their items in the order of their numbers."""
+    head, _, tail = judgment.item.rpartition("_")
+    return topic_key(judgment.topic), (head, int(tail), "") if tail.isdigit() else (head, 0, judgment.item)
 
 
 def kept_topics(judgments: Iterable[Judgment], minimum: int = MINIMUM_RELEVANT) -> set[str]:
     """Return the topics with at least `minimum` items of grade Medium or High."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     for judgment in judgments:
-        counts[judgment.topic] = counts.get(judgment.topic, 0) + (RELEVANT <= judgment.grade <= 3)
+        counts[judgment.topic] += RELEVANT <= judgment.grade <= 3
     return {topic for topic, count in counts.items() if count >= minimum}
 
 
@@ -70,7 +67,7 @@ def with_unjudged(judgments: Iterable[Judgment], pooled: Iterable[ItemId]) -> li
     known = {ItemId(judgment.topic, judgment.item): judgment for judgment in judgments}
     for item in pooled:
         known.setdefault(item, Judgment(item.topic, item.item, POOLED_UNJUDGED))
-    return [known[key] for key in sorted(known, key=_sort_key)]
+    return sorted(known.values(), key=_sort_key)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +85,7 @@ def variants(
     minimum: int = MINIMUM_RELEVANT,
     pooled: Iterable[ItemId] | None = None,
 ) -> QrelsVariants:
-    """Return `official` and `all`, for Task 3 also `complete` (codes kept), and with `pooled` also `sampled` (for
-    infAP).
+    """Return `official` and `all`, for Task 3 also `complete` (codes kept), with `pooled` also `sampled` (for infAP).
 
     The answers of Task 1 decide which topics are official in Tasks 1 and 3; the formulas decide in Task 2.
     """
@@ -124,18 +120,12 @@ def write_variants(found: QrelsVariants, task: int, folder: Path, stem: str = ""
     return paths
 
 
-COLUMNS = ("topic", "post_id", "latex", "grade")
-
-
 def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_RELEVANT) -> QrelsVariants:
-    """Return `official` and `all`; a visual id gets the highest grade of its instances.
-
-    Rows whose formula is not in the collection raise an error that lists up to 20 of them.
-    """
+    """Return `official` and `all`; a visual id gets the highest grade of its instances. Unknown ones are an error."""
     judgments: list[Judgment] = []
     unknown: list[str] = []
-    rows = [_read(row) for row in read_table(path, COLUMNS, quoted=False)]
-    formulas = content.formulas_by_post([one.post_id for one in rows])
+    rows = [(row, *_post_and_grade(row)) for row in read_table(path, COLUMNS, quoted=False)]
+    formulas = content.formulas_by_post([post_id for _, post_id, _ in rows])
     for row, post_id, grade in rows:
         same = [formula for formula in formulas.get(post_id, ()) if formula.latex == row["latex"]]
         judgments += [Judgment(row["topic"], str(formula.visual_id), grade) for formula in same]
@@ -144,30 +134,18 @@ def variants_by_visual_id(path: Path, content: Content, minimum: int = MINIMUM_R
     if unknown:
         where, message = listed(unknown).split(": ", 1)
         raise PorismError(message, where=where, fix="name the collection whose posts were judged")
-    merged = [
-        Judgment(topic, item, grade)
-        for topic, grades in sorted(from_judgments(judgments).items(), key=lambda pair: topic_key(pair[0]))
-        for item, grade in sorted(grades.items(), key=lambda pair: item_key(pair[0]))
-    ]
+    merged = sorted(to_judgments(from_judgments(judgments)), key=_sort_key)
     kept = kept_topics(merged, minimum)
-    removed = {judgment.topic for judgment in merged} - kept
     official = [judgment for judgment in merged if judgment.topic in kept]
+    removed = {judgment.topic for judgment in merged} - kept
     return QrelsVariants({"official": official, "all": merged}, tuple(sorted(removed, key=topic_key)))
 
 
-class _JudgedRow(NamedTuple):
-    """A row of the table with its numbers."""
-
-    row: Row
-    post_id: int
-    grade: int
-
-
-def _read(row: Row) -> _JudgedRow:
+def _post_and_grade(row: Row) -> tuple[int, int]:
     try:
         grade = row.number("grade")
         if 0 <= grade <= HIGHEST:
-            return _JudgedRow(row, row.number("post_id"), grade)
+            return row.number("post_id"), grade
         problem = f"grade {grade} is not one of 0, 1, 2, 3"
     except RowError as error:
         problem = str(error)

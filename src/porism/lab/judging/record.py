@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from porism.errors import PorismError
-from porism.lab.judging.assignments import (
-    EXTRA_QUESTIONS,
-    Assignment,
-    assigned_items,
-    card_count,
-    find_assignment,
-    submitted_items,
-)
+from porism.lab.judging.assignments import EXTRA_QUESTIONS, Assignment, assigned_items, find_assignment, submitted_items
 from porism.lab.judging.journal import Event, Journal, JournalEntry
 from porism.lab.judging.scale import grades
 
@@ -60,11 +53,17 @@ def record_entries(
     assignment = own_assignment(journal, assessor, assignment_id)
     if not REQUEST_KEY.fullmatch(request_key):
         raise PorismError("the form has no request key", fix="load the page again")
-    cards = {key: card_count(journal, assignment_id, key) for key in {entry.item for entry in entries}}
+    # The number of cards of each item; 0 if it is not in this assignment.
+    instances = "FROM assigned JOIN instance ON instance.item = assigned.item"
+    count = f"SELECT count(*) {instances} WHERE assignment = ? AND assigned.item = ?"
+    cards = {key: journal.count(count, (assignment_id, key)) for key in {entry.item for entry in entries}}
     for entry in entries:
         _check(entry, cards, assignment)
-    if assignment.purpose == "training":
-        _refuse_changes_after_feedback(journal, assignment, entries, request_key)
+    submitted = submitted_items(journal, assignment_id) if assignment.purpose == "training" else set()
+    for entry in entries:  # a repeated request changes nothing
+        may_change = entry.item in submitted and entry.field != "open"
+        if may_change and not journal.has_entry(assignment_id, entry, request_key):
+            raise PorismError("a training grade cannot be changed after its feedback", fix="go on to the next item")
     return journal.append(assessor, assignment_id, entries, request_key, at)
 
 
@@ -77,24 +76,11 @@ def _check(entry: JournalEntry, cards: dict[str, int], assignment: Assignment) -
         raise PorismError("the item is not in this assignment", fix="go back to your list")
     if not form.fullmatch(entry.value):
         short = len(entry.value) <= TEXT_LIMIT
-        raise PorismError(
-            f"{entry.value[:40]!r} is not a valid {entry.field}" if short else f"the {entry.field} is too long",
-            fix="load the page again" if short else f"use at most {TEXT_LIMIT} characters",
-        )
+        fact = f"{entry.value[:40]!r} is not a valid {entry.field}" if short else f"the {entry.field} is too long"
+        raise PorismError(fact, fix="load the page again" if short else f"use at most {TEXT_LIMIT} characters")
     is_extra = assignment.purpose == "extra"
     if (entry.field == "grade" and is_extra) or (entry.field in EXTRA_QUESTIONS and not is_extra):
         raise PorismError(f"this assignment has no field {entry.field!r}", fix="go back to your list")
-
-
-def _refuse_changes_after_feedback(
-    journal: Journal, assignment: Assignment, entries: Iterable[JournalEntry], request_key: str
-) -> None:
-    """Refuse to change a training grade after the known grade was shown; a repeated request is no change."""
-    submitted = submitted_items(journal, assignment.id)
-    for entry in entries:
-        is_change = entry.field != "open" and not journal.has_entry(assignment.id, entry, request_key)
-        if entry.item in submitted and is_change:
-            raise PorismError("a training grade cannot be changed after its feedback", fix="go on to the next item")
 
 
 class ConversationMessage(NamedTuple):
@@ -143,22 +129,20 @@ def _checked(text: str) -> str:
 
 def messages(journal: Journal, assignment_id: int, item: str) -> tuple[ConversationMessage, ...]:
     """Return the messages about one item of one assignment."""
-    return _messages(event for event in journal.messages(assignment_id) if event.item == item)
+    return tuple(_message(event) for event in journal.messages(assignment_id) if event.item == item)
 
 
-def _messages(events: Iterable[Event]) -> tuple[ConversationMessage, ...]:
-    return tuple(
-        ConversationMessage(event.at, event.assessor, event.field == "question", event.value) for event in events
-    )
+def _message(event: Event) -> ConversationMessage:
+    return ConversationMessage(event.at, event.assessor, event.field == "question", event.value)
 
 
 def conversations(journal: Journal) -> list[Conversation]:
     """Return all conversations: those that wait for an answer first, then the latest."""
-    by_item: dict[tuple[int, str], list[Event]] = {}
+    by_item: dict[tuple[int, str], list[ConversationMessage]] = {}
     for event in journal.messages():
-        by_item.setdefault((event.assignment, event.item), []).append(event)
+        by_item.setdefault((event.assignment, event.item), []).append(_message(event))
     found = []
-    for (assignment_id, item), events in by_item.items():
+    for (assignment_id, item), texts in by_item.items():
         position = next(one.position for one in assigned_items(journal, assignment_id) if one.key == item)
-        found.append(Conversation(find_assignment(journal, assignment_id), position, item, _messages(events)))
+        found.append(Conversation(find_assignment(journal, assignment_id), position, item, tuple(texts)))
     return sorted(found, key=lambda one: (not one.is_open, -one.messages[-1].at))

@@ -26,7 +26,7 @@ CHECKED = {
     "event": ("id",),
 }
 
-_TABLES = (
+TABLES = (
     "CREATE TABLE unchecked (name TEXT NOT NULL, key TEXT NOT NULL);",
     "CREATE TABLE row_check (name TEXT NOT NULL, key TEXT NOT NULL, digest TEXT NOT NULL, PRIMARY KEY (name, key)) "
     "WITHOUT ROWID;",
@@ -42,16 +42,9 @@ class RowKey(NamedTuple):
     key: str
 
 
-class DamagedRow(NamedTuple):
-    """A row that is not as it was written."""
-
-    row: RowKey
-    fact: str
-
-
 def check_statements() -> list[str]:
     """Return the SQL statements that make the tables and triggers of the checksums."""
-    statements = list(_TABLES)
+    statements = list(TABLES)
     for name, columns in CHECKED.items():
         for action, sides in ACTIONS.items():
             keys = [", ".join(f"{side}.{column}" for column in columns) for side in sides]
@@ -85,8 +78,8 @@ def row_digest(row: Any) -> str:
     return xxh3_128_hexdigest(repr(tuple(row)).encode("utf-8", "surrogatepass"))
 
 
-def damaged_rows(connection: sqlite3.Connection) -> Iterator[DamagedRow]:
-    """Yield the rows that differ from what was written, are missing, or have no checksum."""
+def damaged_rows(connection: sqlite3.Connection) -> Iterator[tuple[RowKey, str]]:
+    """Yield the rows that differ from what was written, are missing, or have no checksum, each with this fact."""
     noted = {RowKey(*row) for row in connection.execute("SELECT name, key FROM unchecked")}
     for name, columns in CHECKED.items():
         key = f"json_array({', '.join(columns)})"
@@ -95,10 +88,10 @@ def damaged_rows(connection: sqlite3.Connection) -> Iterator[DamagedRow]:
             row = RowKey(name, found[0])
             expected = stored.pop(row.key, None)
             if row not in noted and expected != row_digest(found[1:]):
-                yield DamagedRow(row, "has no checksum" if expected is None else "is damaged: its checksum is wrong")
+                yield row, "has no checksum" if expected is None else "is damaged: its checksum is wrong"
         for lost in stored:
             if RowKey(name, lost) not in noted:
-                yield DamagedRow(RowKey(name, lost), "is missing")
+                yield RowKey(name, lost), "is missing"
     known = ", ".join("?" * len(CHECKED))
     for row in connection.execute(f"SELECT name, key FROM row_check WHERE name NOT IN ({known})", tuple(CHECKED)):
-        yield DamagedRow(RowKey(*row), "is a checksum of no table")
+        yield RowKey(*row), "is a checksum of no table"

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import functools
 import tomllib
-from dataclasses import dataclass
 from importlib import resources
+from typing import NamedTuple
 
 # From this grade on, an item counts as relevant in binary measures ("H+M").
 RELEVANT = 2
 
 
-@dataclass(frozen=True, slots=True)
-class Grade:
+class Grade(NamedTuple):
     """One grade of the scale. `key` is its keyboard shortcut; a grade with `comment` must be explained."""
 
     code: int
@@ -39,12 +38,6 @@ def grades() -> tuple[Grade, ...]:
     return tuple(Grade(**row) for row in tomllib.loads(text)["grade"])
 
 
-@functools.cache
-def grade(code: int) -> Grade | None:
-    """Return the grade with this code, or None: neither 4 nor any other number is a grade."""
-    return next((step for step in grades() if step.code == code), None)
-
-
-def grade_of_text(code: str) -> Grade | None:
-    """Return the grade with this code in a form or a journal, or None if the text is no grade."""
-    return next((step for step in grades() if str(step.code) == code), None)
+def grade(code: int | str) -> Grade | None:
+    """Return the grade with this code (a number, or its text), or None: neither 4 nor any other number is a grade."""
+    return next((step for step in grades() if code in (step.code, str(step.code))), None)

@@ -19,10 +19,10 @@ from porism.lab.judging.row_checks import CHECKED, damaged_rows
 from porism.progress import Progress, Silent
 
 HEADER, FRAME = 32, 24
-LITTLE, BIG = 0x377F0682, 0x377F0683  # the two magic numbers: the byte order of the checksums
-
-
-_Sums = tuple[int, int]
+BYTE_ORDER = {0x377F0682: "<", 0x377F0683: ">"}  # that of the checksums, by magic number
+MOST_REPORTED = 20
+RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism lab assess backup made it)"
+WAL_RETRY_SECONDS = 0.3  # a server may be writing the log while it is read
 
 
 def wal_damage(path: Path) -> str:
@@ -31,7 +31,7 @@ def wal_damage(path: Path) -> str:
     if len(data) <= HEADER:
         return ""
     magic, _, page, _, salt1, salt2, *sums = struct.unpack_from(">8I", data)
-    order = {LITTLE: "<", BIG: ">"}.get(magic)
+    order = BYTE_ORDER.get(magic)
     if order is None or _continued((0, 0), data[: HEADER - 8], order) != tuple(sums):
         return "its header is damaged"
     running, size, good = (sums[0], sums[1]), FRAME + page, True
@@ -46,7 +46,7 @@ def wal_damage(path: Path) -> str:
     return ""
 
 
-def _continued(sums: _Sums, data: bytes, order: str) -> _Sums:
+def _continued(sums: tuple[int, int], data: bytes, order: str) -> tuple[int, int]:
     """Return SQLite's checksum continued over more data, pair by pair of numbers."""
     first, second = sums
     for word in np.frombuffer(data, f"{order}u4").reshape(-1, 2).tolist():
@@ -55,18 +55,17 @@ def _continued(sums: _Sums, data: bytes, order: str) -> _Sums:
     return first, second
 
 
-MOST_REPORTED = 20
-RESTORE = "stop the server, keep a copy of the file, and restore the last backup (porism lab assess backup made it)"
-WAL_RETRY_SECONDS = 0.3  # a server may be writing the log while it is read
-
-
 def verify_journal(path: Path, progress: Progress | None = None) -> Verification:
     """Read all of a journal, also while a server writes to it."""
     if not path.is_file():
         raise PorismError("no such journal", where=str(path), fix=f"porism lab assess create {path}")
     size = path.stat().st_size
     log = path.with_name(f"{path.name}-wal")
-    if fact := _log_damage(log):
+    fact = wal_damage(log)
+    if fact:
+        time.sleep(WAL_RETRY_SECONDS)
+        fact = wal_damage(log)
+    if fact:
         fix = f"copy {path} and {log.name} before anything opens them: later judgments in it are lost. Then {RESTORE}"
         return Verification(str(path), "journal", 0, size, (Damage(str(log), fact, fix),), unit="rows")
     rows = 0
@@ -75,13 +74,6 @@ def verify_journal(path: Path, progress: Progress | None = None) -> Verification
         with contextlib.suppress(sqlite3.DatabaseError):
             rows = sum(journal.count(f"SELECT count(*) FROM {name}") for name in CHECKED)
     return Verification(str(path), "journal", rows, size, damages, unit="rows")
-
-
-def _log_damage(log: Path) -> str:
-    if fact := wal_damage(log):
-        time.sleep(WAL_RETRY_SECONDS)
-        fact = fact and wal_damage(log)
-    return fact
 
 
 def _damages(journal: Journal) -> Iterator[Damage]:

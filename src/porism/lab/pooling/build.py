@@ -5,57 +5,35 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Collection as Group
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from porism.corpus.post import Formula
 from porism.errors import PorismError
 from porism.evaluate.runs.check import check_run, clean_run
-from porism.evaluate.runs.lookup import IdLookup
+from porism.evaluate.runs.lookup import CollectionLookup
 from porism.evaluate.runs.problems import counts, reject
 from porism.evaluate.runs.run import Run
 from porism.files import atomic_directory, digest_file, open_text, report_unreadable
-from porism.lab.pooling.pool import (
-    DEPTHS,
-    INSTANCES,
-    FormulaInstance,
-    ItemId,
-    JudgmentPool,
-    PooledAnswer,
-    PoolItem,
-    PoolOrigin,
-    RankedRun,
-    RunFormula,
-    SubmittedAnswer,
-    choose_instances,
-    depth_pool,
-    is_written_answer,
-    judging_order,
-    name_answers,
-    visual_pool,
-)
+from porism.lab.pooling import pool as pools
+from porism.lab.pooling.pool import JudgmentPool, PooledAnswer, PoolItem, RankedRun, RunFormula, SubmittedAnswer
+
+FORMAT = 1
+MANIFEST = "pool.json"
 
 
 @dataclass(frozen=True, slots=True)
 class PoolOptions:
-    """How to make a pool.
-
-    `task` is 1 (with the answers of Task 3) or 2. `primary` names runs that are pooled as deeply as primary ones.
-    """
+    """How to make a pool: `task` is 1 (with Task 3) or 2; runs in `primary` are pooled as deeply as primary ones."""
 
     task: int
     seed: int = 0
     depths: dict[str, int] = field(default_factory=dict)
     primary: tuple[str, ...] = ()
     policy: str = "votes"
-    instances: int = INSTANCES
+    instances: int = pools.INSTANCES
     prefix: bool = False
-
-    def depth(self, status: str) -> int:
-        """Return the pooling depth of a run with this status."""
-        return self.depths.get(status, DEPTHS[self.task][status])
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +54,7 @@ class PooledRun(NamedTuple):
     entry: RunEntry
 
 
-def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], ids: IdLookup) -> PooledRun:
+def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], ids: CollectionLookup) -> PooledRun:
     """Read, check and clean one run; refuse a file with errors."""
     checked = check_run(path, topics, ids)
     reject(checked.problems)
@@ -88,12 +66,12 @@ def read_pool_run(path: Path, options: PoolOptions, topics: Group[str], ids: IdL
         raise PorismError(fact, where=str(path), fix="build a separate pool for each task")
     is_primary = (name is not None and name.primary) or run.name in options.primary
     status = "primary" if is_primary else "alternate"
-    entry = RunEntry(run.name, status, options.depth(status), digest_file(path), counts(checked.problems))
-    return PooledRun(run, entry)
+    depth = options.depths.get(status, pools.DEPTHS[options.task][status])
+    return PooledRun(run, RunEntry(run.name, status, depth, digest_file(path), counts(checked.problems)))
 
 
 def build_pool(
-    runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup, base: JudgmentPool | None = None
+    runs: Sequence[PooledRun], options: PoolOptions, ids: CollectionLookup, base: JudgmentPool | None = None
 ) -> JudgmentPool:
     """Return the pool of these runs; with `base`, the base followed by the items that these runs add."""
     base = base or JudgmentPool()
@@ -107,52 +85,40 @@ def _answer_pool(runs: Sequence[PooledRun], options: PoolOptions, base: Judgment
         RankedRun(run.name, entry.depth, {topic: ranking.items for topic, ranking in run.rankings.items()})
         for run, entry in runs
     ]
-    submitted = [
-        SubmittedAnswer(run.name, topic, answer.text)
-        for run, _ in runs
-        for topic, answer in run.answers.items()
-        if answer.text.strip()
-    ]
-    named = name_answers(submitted, base.answers)
-    origins = named.origins + depth_pool(ranked)
-    return JudgmentPool(judging_order(origins, options.seed, base.items), origins, named.new)
+    written = (SubmittedAnswer(run.name, topic, one.text) for run, _ in runs for topic, one in run.answers.items())
+    named = pools.name_answers([answer for answer in written if answer.text.strip()], base.answers)
+    origins = named.origins + pools.depth_pool(ranked)
+    return JudgmentPool(pools.judging_order(origins, options.seed, base.items), origins, named.new)
 
 
-def _formula_pool(runs: Sequence[PooledRun], options: PoolOptions, ids: IdLookup, base: JudgmentPool) -> JudgmentPool:
+def _formula_pool(
+    runs: Sequence[PooledRun], options: PoolOptions, ids: CollectionLookup, base: JudgmentPool
+) -> JudgmentPool:
     """Pool Task 2: visually distinct formulas and their instances."""
     rankings = [ranking for run, _ in runs for ranking in run.rankings.values()]
     formulas = ids.formulas({int(item) for ranking in rankings for item in ranking.items})
-    ranked = [
-        RankedRun(run.name, entry.depth, {topic: _hits(row.items, formulas) for topic, row in run.rankings.items()})
-        for run, entry in runs
-    ]
-    origins = visual_pool(ranked)
-    items = sorted({ItemId(origin.topic, origin.item) for origin in origins})
-    chosen = choose_instances(
+    hits = {f.id: RunFormula(f.id, f.post_id, f.thread_id, f.visual_id) for f in formulas.values()}
+    ranked = []
+    for run, entry in runs:
+        numbers = {topic: map(int, ranking.items) for topic, ranking in run.rankings.items()}
+        known = {topic: [hits[number] for number in row if number in hits] for topic, row in numbers.items()}
+        ranked.append(RankedRun(run.name, entry.depth, known))
+    origins = pools.visual_pool(ranked)
+    items = sorted({pools.ItemId(origin.topic, origin.item) for origin in origins})
+    chosen = pools.choose_instances(
         ranked, items, options.seed, policy=options.policy, limit=options.instances, prefix=options.prefix
     )
-    return JudgmentPool(judging_order(origins, options.seed, base.items, chosen), origins)
+    return JudgmentPool(pools.judging_order(origins, options.seed, base.items, chosen), origins)
 
 
-def _hits(items: Iterable[str], formulas: Mapping[int, Formula]) -> list[RunFormula]:
-    found = [formulas[int(item)] for item in items if int(item) in formulas]
-    return [RunFormula(f.id, f.post_id, f.thread_id, f.visual_id) for f in found]
-
-
-FORMAT = 1
-MANIFEST = "pool.json"
-
-
-@dataclass(frozen=True, slots=True)
-class PoolManifest:
+class PoolManifest(NamedTuple):
     """The manifest of a pool: its task and the runs in it."""
 
     task: int
     runs: tuple[RunEntry, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class BasePool:
+class BasePool(NamedTuple):
     """An earlier pool that a new one extends, with the entries of its runs."""
 
     pool: JudgmentPool
@@ -176,7 +142,7 @@ def write_pool(
         items = [(item.topic, item.item, item.round, text) for item, text in zip(pool.items, shown, strict=True)]
         _write_table(target / "items.tsv", "\n", items)
         _write_table(target / "origins.tsv", "\n", pool.origins)
-        written = [(o.run, o.topic, o.item) for o in pool.origins if is_written_answer(o.item)]
+        written = [(o.run, o.topic, o.item) for o in pool.origins if pools.is_written_answer(o.item)]
         # As the lab publishes it: no header, CR LF.
         _write_table(target / "task3_map.tsv", "\r\n", written)
         lines = [json.dumps(asdict(answer), ensure_ascii=False) + "\n" for answer in pool.answers]
@@ -218,10 +184,10 @@ def read_pool(folder: Path) -> JudgmentPool:
     items = []
     for topic, item, round_number, instances in _read_table(folder / "items.tsv"):
         pairs = [pair.split(":") for pair in instances.split()]
-        shown = tuple(FormulaInstance(int(formula), int(post)) for formula, post in pairs)
+        shown = tuple(pools.FormulaInstance(int(formula), int(post)) for formula, post in pairs)
         items.append(PoolItem(topic, item, int(round_number), shown))
     origins = [
-        PoolOrigin(topic, item, run, int(rank)) for topic, item, run, rank in _read_table(folder / "origins.tsv")
+        pools.PoolOrigin(topic, item, run, int(rank)) for topic, item, run, rank in _read_table(folder / "origins.tsv")
     ]
     with open_text(folder / "answers.jsonl") as stream:
         answers = [PooledAnswer(**json.loads(line)) for line in stream]

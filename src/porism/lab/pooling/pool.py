@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import random
 import statistics
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
@@ -23,6 +24,7 @@ from porism.records import topic_key
 # The depths of 2022, by task and status of the run.
 DEPTHS = {1: {"primary": 45, "alternate": 20}, 2: {"primary": 25, "alternate": 15}}
 WRITTEN_PREFIX = "d_"
+INSTANCES = 5  # of a formula, at most
 
 
 class FormulaInstance(NamedTuple):
@@ -119,10 +121,7 @@ class NamedAnswers(NamedTuple):
 
 
 def name_answers(submitted: Iterable[SubmittedAnswer], known: Iterable[PooledAnswer] = ()) -> NamedAnswers:
-    """Give synthetic ids to written answers.
-
-    Equal texts of one topic share an id. Numbering continues after the `known` answers of an earlier pool.
-    """
+    """Give synthetic ids to written answers, after those `known` before. Equal texts of one topic share an id."""
     ids = {(answer.topic, answer.text): answer.id for answer in known}
     count = max((int(name.removeprefix(WRITTEN_PREFIX)) for name in ids.values()), default=0)
     new: list[PooledAnswer] = []
@@ -159,8 +158,7 @@ def judging_order(
     ]
 
 
-@dataclass(frozen=True, slots=True)
-class RunContribution:
+class RunContribution(NamedTuple):
     """The items that a run contributed to a pool, and those that no other run contributed."""
 
     run: str
@@ -176,8 +174,7 @@ class RunOverlap(NamedTuple):
     items: int
 
 
-@dataclass(frozen=True, slots=True)
-class PoolReport:
+class PoolReport(NamedTuple):
     """Sizes by topic, contributions by run, and the overlap of each pair of runs."""
 
     sizes: dict[str, int]
@@ -192,9 +189,7 @@ class PoolReport:
 
 def report(items: Iterable[PoolItem], origins: Iterable[PoolOrigin]) -> PoolReport:
     """Count a pool."""
-    sizes: dict[str, int] = {}
-    for item in items:
-        sizes[item.topic] = sizes.get(item.topic, 0) + 1
+    sizes = Counter(item.topic for item in items)
     by_run: dict[str, set[ItemId]] = {}
     by_item: dict[ItemId, set[str]] = {}
     for origin in origins:
@@ -208,9 +203,6 @@ def report(items: Iterable[PoolItem], origins: Iterable[PoolOrigin]) -> PoolRepo
     overlap = [RunOverlap(a, b, len(by_run[a] & by_run[b])) for a, b in combinations(runs, 2)]
     by_topic = dict(sorted(sizes.items(), key=lambda pair: topic_key(pair[0])))
     return PoolReport(by_topic, tuple(contributions), tuple(overlap))
-
-
-INSTANCES = 5
 
 
 class RunFormula(NamedTuple):
@@ -237,10 +229,7 @@ def visual_pool(runs: Iterable[RankedRun[RunFormula]]) -> list[PoolOrigin]:
 
 
 def votes(runs: Iterable[RankedRun[RunFormula]], topic: str, prefix: bool = False) -> dict[RunFormula, float]:
-    """Return the votes of each instance: the sum of 1/rank over the runs.
-
-    With `prefix`, only the pooled part of each run votes.
-    """
+    """Return the sum of 1/rank over the runs by instance. With `prefix`, only the pooled part of each run votes."""
     total: dict[RunFormula, float] = {}
     for run in runs:
         seen: set[int] = set()
@@ -298,7 +287,7 @@ def choose_instances(
         for hit, vote in votes(runs, topic, prefix).items():
             groups.setdefault(str(hit.visual_id), {})[hit] = vote
         for visual in sorted(visuals):
-            rng = seeded_random(seed, topic, "instances", visual)
-            pick = by_votes(groups[visual], limit, rng) if policy == "votes" else by_threads(groups[visual], limit, rng)
+            choose = by_votes if policy == "votes" else by_threads
+            pick = choose(groups[visual], limit, seeded_random(seed, topic, "instances", visual))
             chosen[ItemId(topic, visual)] = tuple(FormulaInstance(hit.formula_id, hit.post_id) for hit in pick)
     return chosen

@@ -17,9 +17,8 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from porism.errors import PorismError
 from porism.files import atomic_file
@@ -29,8 +28,7 @@ UPLOADED = "uploaded.json"
 TIMEOUT = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Server:
+class Server(NamedTuple):
     """The address of a Turkle server, its API token and, for the admin download, a user name and password."""
 
     url: str
@@ -39,8 +37,7 @@ class Server:
     password: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class BatchEntry:
+class BatchEntry(NamedTuple):
     """A batch in the listing of an export."""
 
     name: str
@@ -49,8 +46,7 @@ class BatchEntry:
     tasks: int
 
 
-@dataclass(frozen=True, slots=True)
-class BatchProgress:
+class BatchProgress(NamedTuple):
     """The server's own counts of a batch."""
 
     tasks: int
@@ -70,13 +66,11 @@ def call(server: Server, method: str, path: str, body: object = None) -> bytes:
             return content
     except urllib.error.HTTPError as error:
         reply = error.read(2000).decode("utf-8", "replace")
-        raise PorismError(
-            f"the Turkle server replied {error.code}: {reply}", where=address, fix="check the token and the batch"
-        ) from None
+        fact = f"the Turkle server replied {error.code}: {reply}"
+        raise PorismError(fact, where=address, fix="check the token and the batch") from None
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-        raise PorismError(
-            f"the Turkle server does not answer: {error}", where=address, fix="check the address; is it running?"
-        ) from None
+        fact = f"the Turkle server does not answer: {error}"
+        raise PorismError(fact, where=address, fix="check the address; is it running?") from None
 
 
 def call_json(server: Server, method: str, path: str, body: object = None) -> Any:
@@ -104,31 +98,24 @@ def upload(server: Server, folder: Path) -> dict[str, int]:
     listing = json.loads((folder / LISTING).read_text(encoding="utf-8"))
     entries = [BatchEntry(**row) for row in listing["batches"]]
     record = folder / UPLOADED
-    sent: dict[str, dict[str, int]] = (
-        json.loads(record.read_text()) if record.exists() else {"projects": {}, "batches": {}}
-    )
+    sent: dict[str, dict[str, int]] = {"projects": {}, "batches": {}}
+    if record.exists():
+        sent = json.loads(record.read_text())
     users = {user["username"]: user["id"] for user in paginated(server, "users/")}
     if missing := sorted({entry.assessor for entry in entries} - users.keys()):
-        raise PorismError(
-            f"the Turkle server has no user {', '.join(missing)}",
-            where=server.url,
-            fix="create these users there first",
-        )
+        fact = f"the Turkle server has no user {', '.join(missing)}"
+        raise PorismError(fact, where=server.url, fix="create these users there first")
     for entry in entries:
         if entry.screen not in sent["projects"]:
-            sent["projects"][entry.screen] = _create_project(server, entry.screen, folder)
+            html = (folder / f"{entry.screen}.html").read_text(encoding="utf-8")
+            body = {"name": f"Porism {entry.screen}", "filename": f"{entry.screen}.html", "html_template": html}
+            sent["projects"][entry.screen] = int(call_json(server, "POST", "projects/", body)["id"])
         if entry.name not in sent["batches"]:
             project, user = sent["projects"][entry.screen], users[entry.assessor]
             sent["batches"][entry.name] = _create_batch(server, project, entry, user, folder)
         with atomic_file(record) as out:
             out.write(json.dumps(sent, indent=1) + "\n")
     return sent["batches"]
-
-
-def _create_project(server: Server, screen: str, folder: Path) -> int:
-    html = (folder / f"{screen}.html").read_text(encoding="utf-8")
-    body = {"name": f"Porism {screen}", "filename": f"{screen}.html", "html_template": html}
-    return int(call_json(server, "POST", "projects/", body)["id"])
 
 
 def _create_batch(server: Server, project: int, entry: BatchEntry, user: int, folder: Path) -> int:
@@ -138,11 +125,8 @@ def _create_batch(server: Server, project: int, entry: BatchEntry, user: int, fo
     call_json(server, "PUT", f"batches/{batch}/permissions/", {"users": [user], "groups": []})
     tasks = progress(server, batch).tasks
     if tasks != entry.tasks:
-        raise PorismError(
-            f"batch {batch} has {tasks} tasks instead of {entry.tasks}",
-            where=server.url,
-            fix="delete it there and upload again",
-        )
+        fact = f"batch {batch} has {tasks} tasks instead of {entry.tasks}"
+        raise PorismError(fact, where=server.url, fix="delete it there and upload again")
     return batch
 
 
@@ -169,18 +153,13 @@ def download(server: Server, batch: int) -> str:
     if is_complete(text, expected):
         return text
     if not server.user:
-        raise PorismError(
-            f"the results of batch {batch} are truncated (a known bug of Turkle's API with non-ASCII text)",
-            where=server.url,
-            fix="give --user and TURKLE_PASSWORD, so that the admin page's download can be used",
-        )
+        fact = f"the results of batch {batch} are truncated (a known bug of Turkle's API with non-ASCII text)"
+        fix = "give --user and TURKLE_PASSWORD, so that the admin page's download can be used"
+        raise PorismError(fact, where=server.url, fix=fix)
     text = admin_download(server, batch)
     if not is_complete(text, expected):
-        raise PorismError(
-            f"the results of batch {batch} are not {expected} complete rows",
-            where=server.url,
-            fix="try again when nobody works on it",
-        )
+        fact = f"the results of batch {batch} are not {expected} complete rows"
+        raise PorismError(fact, where=server.url, fix="try again when nobody works on it")
     return text
 
 
@@ -193,23 +172,17 @@ def admin_download(server: Server, batch: int) -> str:
     try:
         page = opener.open(login, timeout=TIMEOUT).read().decode("utf-8")
         token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
-        fields = {
-            "csrfmiddlewaretoken": token[1] if token else "",
-            "username": server.user,
-            "password": server.password,
-            "next": target,
-        }
+        fields = {"csrfmiddlewaretoken": token[1] if token else "", "next": target}
+        fields |= {"username": server.user, "password": server.password}
         request = urllib.request.Request(login, urllib.parse.urlencode(fields).encode(), {"Referer": login})
         with opener.open(request, timeout=TIMEOUT) as response:
             text: str = response.read().decode("utf-8")
     except (urllib.error.URLError, TimeoutError, ConnectionError) as error:
-        raise PorismError(
-            f"the admin page does not answer: {error}", where=base, fix="check the address, name and password"
-        ) from None
+        fact = f"the admin page does not answer: {error}"
+        raise PorismError(fact, where=base, fix="check the address, name and password") from None
     if not text.startswith(("HITId", '"HITId"')):
-        raise PorismError(
-            "the admin page refused the login", where=base, fix="check the name and password; the user must be staff"
-        )
+        fact = "the admin page refused the login"
+        raise PorismError(fact, where=base, fix="check the name and password; the user must be staff")
     return text
 
 
@@ -217,9 +190,8 @@ def download_all(server: Server, folder: Path) -> list[Path]:
     """Download the results of every batch that was uploaded from this folder; return the files."""
     record = folder / UPLOADED
     if not record.exists():
-        raise PorismError(
-            "nothing was uploaded from this folder", where=str(folder), fix=f"porism lab turkle upload {folder}"
-        )
+        fact = "nothing was uploaded from this folder"
+        raise PorismError(fact, where=str(folder), fix=f"porism lab turkle upload {folder}")
     paths = []
     for name, batch in json.loads(record.read_text())["batches"].items():
         path = folder / f"{name}_results.csv"

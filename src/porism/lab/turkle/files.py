@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jinja2
 from markupsafe import Markup
@@ -27,17 +27,18 @@ from porism.corpus.post import Post
 from porism.errors import PorismError, listed
 from porism.evaluate.table import text_of_cell
 from porism.files import atomic_directory
-from porism.lab.judging.assign import assign_items
 from porism.lab.judging.assignments import (
+    EXTRA_QUESTIONS,
     AssignedItem,
     Assignment,
+    assign_items,
     assigned_items,
     assignments,
     find_assignment,
     submitted_items,
 )
 from porism.lab.judging.content import ContentRenderer, answer_blocks, formula_html
-from porism.lab.judging.exports import EXTRA_COLUMNS, parse_time
+from porism.lab.judging.exports import answer_fields, parse_time
 from porism.lab.judging.items import find_topic
 from porism.lab.judging.journal import Journal, JournalEntry
 from porism.lab.judging.people import accounts
@@ -46,7 +47,6 @@ from porism.lab.pooling.pool import INSTANCES
 from porism.records import Topic
 from porism.search.display.post_formulas import mathml_of
 
-TEMPLATE_LIMIT = 64 * 1024
 CARDS = range(1, INSTANCES + 1)
 COMMON_COLUMNS = ("arq_item", "arq_assignment", "arq_topic_id", "arq_topic_title", "arq_topic_body", "arq_topic_thread")
 CARD_COLUMNS = tuple(f"arq_i{number}_{part}" for number in CARDS for part in ("html", "id", "thread"))
@@ -57,8 +57,7 @@ COLUMNS = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TurkleBatch:
+class TurkleBatch(NamedTuple):
     """A CSV for Turkle: its screen, its assessor and its text."""
 
     name: str
@@ -71,11 +70,9 @@ class TurkleBatch:
 def template(screen: str) -> str:
     """Return the HTML template of a Turkle project."""
     folder = resources.files("porism.lab.turkle")
-    text = folder.joinpath(f"{screen}.html").read_text(encoding="utf-8")
-    style = folder.joinpath("style.css").read_text(encoding="utf-8")
-    environment = jinja2.Environment(
-        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
+    text, style = ((folder / name).read_text(encoding="utf-8") for name in (f"{screen}.html", "style.css"))
+    strict = jinja2.StrictUndefined
+    environment = jinja2.Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=strict)
     task = 2 if screen == "formulas" else 1
     return environment.from_string(text).render(grades=grades(), task=task, cards=CARDS, style=Markup(style))
 
@@ -89,8 +86,7 @@ def _row(
     item: AssignedItem, assignment: Assignment, topic: Topic, content: ContentRenderer, posts: Mapping[int, Post]
 ) -> dict[str, str]:
     """Return one Turkle task."""
-    row = dict.fromkeys(COLUMNS[assignment.screen], "")
-    row |= {
+    row = {
         "arq_item": item.key,
         "arq_assignment": str(assignment.id),
         "arq_topic_id": topic.id,
@@ -134,13 +130,9 @@ def export(journal: Journal, content: ContentRenderer, folder: Path) -> list[Tur
             (target / f"{screen}.html").write_text(template(screen), encoding="utf-8")
         for batch in batches:
             (target / f"{batch.name}.csv").write_bytes(batch.csv_text.encode("ascii"))
-        listing = [
-            {"name": batch.name, "screen": batch.screen, "assessor": batch.assessor, "tasks": batch.tasks}
-            for batch in batches
-        ]
-        (target / "turkle.json").write_text(
-            json.dumps({"format": 1, "batches": listing}, indent=1) + "\n", encoding="utf-8"
-        )
+        keys = ("name", "screen", "assessor", "tasks")
+        listing = {"format": 1, "batches": [{key: getattr(batch, key) for key in keys} for batch in batches]}
+        (target / "turkle.json").write_text(json.dumps(listing, indent=1) + "\n", encoding="utf-8")
     return batches
 
 
@@ -157,8 +149,7 @@ class ResultRow(NamedTuple):
     cells: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
+class Result(NamedTuple):
     """A worker's completed task: the entries for one item, and when it was accepted and submitted."""
 
     line: int
@@ -191,45 +182,34 @@ def read_rows(text: str, where: str) -> list[ResultRow]:
     """Read the rows. A row with too few cells means that the download was cut short; then the whole file is refused."""
     csv.field_size_limit(sys.maxsize)
     reader = csv.reader(io.StringIO(text.removeprefix("\ufeff"), newline=""))
+    rows = []
     try:
-        return _checked_rows(reader, where)
+        header: list[str] = next(reader, [])
+        if missing := [name for name in REQUIRED_COLUMNS if name not in header]:
+            fact = f"not a results file: no column {', '.join(missing)}"
+            raise PorismError(fact, where=where, fix="name the results CSV of a Porism batch")
+        for cells in reader:
+            if len(cells) != len(header):
+                fact = f"the row has {len(cells)} cells where the header has {len(header)}: the file was cut short"
+                fix = "porism lab turkle download, or download it from the admin page"
+                raise PorismError(fact, where=f"{where}:{reader.line_num}", fix=fix)
+            rows.append(ResultRow(reader.line_num, dict(zip(header, cells, strict=True))))
     except csv.Error as error:
         where = f"{where}:{reader.line_num}"
         raise PorismError(f"not a CSV file: {error}", where=where, fix="download it again") from None
-
-
-def _checked_rows(reader: Any, where: str) -> list[ResultRow]:
-    header: list[str] = next(reader, [])
-    if missing := [name for name in REQUIRED_COLUMNS if name not in header]:
-        fact = f"not a results file: no column {', '.join(missing)}"
-        raise PorismError(fact, where=where, fix="name the results CSV of a Porism batch")
-    rows = []
-    for cells in reader:
-        if len(cells) != len(header):
-            fact = f"the row has {len(cells)} cells where the header has {len(header)}: the file was cut short"
-            fix = "porism lab turkle download, or download it from the admin page"
-            raise PorismError(fact, where=f"{where}:{reader.line_num}", fix=fix)
-        rows.append(ResultRow(reader.line_num, dict(zip(header, cells, strict=True))))
     return rows
 
 
 def _entries(cells: dict[str, str], item: AssignedItem, screen: str) -> Iterator[JournalEntry]:
     """Yield the checked entries of a row."""
-    if screen == "extra":
-        for column, field_name in EXTRA_COLUMNS.items():
-            value = cells.get(f"Answer.{column}", "")
-            if value not in ("0", "1"):
-                raise PorismError(f"{column} is {value!r}, not 0 or 1")
-            yield JournalEntry(item.key, 1, field_name, value)
-        return
-    for number in range(1, len(item.cards) + 1):
-        suffix = f"_{number}" if screen == "formulas" else ""
-        value = cells.get(f"Answer.relevance{suffix}", "")
-        if not value.isdigit() or grade(int(value)) is None:
-            raise PorismError(f"relevance{suffix} is {value!r}, not one of 0, 1, 2, 3, 5, 6")
-        yield JournalEntry(item.key, number, "grade", value)
-        if comment := cells.get(f"Answer.comment{suffix}", ""):
-            yield JournalEntry(item.key, number, "comment", text_of_cell(comment))
+    for column, key in answer_fields(item, screen).items():
+        value = cells.get(f"Answer.{column}", "")
+        if key.field in EXTRA_QUESTIONS and value not in ("0", "1"):
+            raise PorismError(f"{column} is {value!r}, not 0 or 1")
+        if key.field == "grade" and (not value.isdigit() or grade(int(value)) is None):
+            raise PorismError(f"{column} is {value!r}, not one of 0, 1, 2, 3, 5, 6")
+        if value:  # a comment may be empty
+            yield JournalEntry(*key, text_of_cell(value) if key.field == "comment" else value)
 
 
 def _result(row: ResultRow, journal: Journal, assessors: set[str]) -> Result:
@@ -272,21 +252,16 @@ def import_results(journal: Journal, text: str, where: str) -> ImportSummary:
 
 
 def _store(journal: Journal, result: Result) -> int:
-    """Append one result. A colleague who answered another's batch gets an assignment of their own."""
+    """Append one result. Who answered a colleague's batch gets an own assignment: for a main one, a second opinion."""
     assignment = find_assignment(journal, result.assignment)
     if assignment.assessor != result.worker:
-        assignment = _own_assignment(journal, assignment, result)
+        purpose = "dual" if assignment.purpose == "main" else assignment.purpose
+        duty = assignment.duty._replace(assessor=result.worker, purpose=purpose)
+        assign_items(journal, duty, [result.key])
+        assignment = next(mine for mine in assignments(journal, result.worker) if mine.duty == duty)
     if assignment.purpose == "training" and result.key in submitted_items(journal, assignment.id):
         return 0
     opening = [JournalEntry(result.key, 1, "open", "")]
     new = journal.append(result.worker, assignment.id, opening, result.request_key, at=result.accepted)
     closing = [*result.entries, JournalEntry(result.key, 1, "submit", "")]
     return new + journal.append(result.worker, assignment.id, closing, result.request_key, at=result.submitted)
-
-
-def _own_assignment(journal: Journal, given: Assignment, result: Result) -> Assignment:
-    """Return the worker's own assignment: a second opinion on a main assignment, else one of the same purpose."""
-    purpose = "dual" if given.purpose == "main" else given.purpose
-    duty = given.duty._replace(assessor=result.worker, purpose=purpose)
-    assign_items(journal, duty, [result.key])
-    return next(mine for mine in assignments(journal, result.worker) if mine.duty == duty)

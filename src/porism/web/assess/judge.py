@@ -21,7 +21,7 @@ from porism.lab.judging.content import answer_blocks, formula_html
 from porism.lab.judging.items import find_topic
 from porism.lab.judging.journal import FieldKey, JournalEntry, Values
 from porism.lab.judging.record import answer, ask, conversations, messages, record_entries
-from porism.lab.judging.scale import grade, grade_of_text, grades
+from porism.lab.judging.scale import grade, grades
 from porism.web.assess.requests import RefusedRequest, RequestContext
 
 EXTRA_QUESTIONS = {
@@ -178,7 +178,7 @@ def _missing(item: AssignedItem, assignment: Assignment, values: Values) -> list
     for number in range(1, len(item.cards) + 1):
         which = f" for post {number}" if len(item.cards) > 1 else ""
         code = values.get(FieldKey(item.key, number, "grade"), "")
-        step = grade_of_text(code)
+        step = grade(code)
         if step is None:
             problems.append(f"Please choose a grade{which}.")
         elif step.comment and not values.get(FieldKey(item.key, number, "comment"), "").strip():

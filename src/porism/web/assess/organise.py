@@ -26,8 +26,16 @@ from porism.lab.judging.assessments import (
     of_people,
     summarise_times,
 )
-from porism.lab.judging.assign import assign_dual, assign_extra, assign_topic, assign_training
-from porism.lab.judging.assignments import Assignment, AssignmentProgress, assignments, progress
+from porism.lab.judging.assignments import (
+    Assignment,
+    AssignmentProgress,
+    assign_dual,
+    assign_extra,
+    assign_topic,
+    assign_training,
+    assignments,
+    progress,
+)
 from porism.lab.judging.content import answer_blocks, formula_html
 from porism.lab.judging.exports import extra_tsv, narratives_tsv, preferences_tsv, qrels_tsv, results_csv
 from porism.lab.judging.items import JudgedItem, find_item, find_topic, item_keys, topic_assignments

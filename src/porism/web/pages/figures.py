@@ -16,7 +16,7 @@ from starlette.routing import Route
 from porism.corpus.content import Content
 from porism.corpus.stats import Count, Distribution, distributions
 from porism.errors import PorismError
-from porism.evaluate.experiment import read_experiment
+from porism.evaluate.measures.score import read_experiment
 from porism.evaluate.reports.html_report import LeaderboardRow, draw_figures, hardest_first
 from porism.evaluate.reports.html_report import leaderboard as leaderboard_rows
 from porism.evaluate.reports.tables import published_tables
