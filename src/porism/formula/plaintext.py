@@ -49,20 +49,12 @@ def _symbol(node: Node) -> str:
     for edge in "cd":
         if edge in parts and not node.label.startswith("O!root"):
             text = _script(parts[edge], edge == "c") + text
-    if (
-        node.label[1:2] == "!"
-        and node.label[:2] != "O!"
-        and "o" in parts
-        and parts["o"].label in _ACCENTS
-        and len(text) == 1
-    ):
+    is_symbol = node.label[1:2] == "!" and node.label[:2] != "O!"
+    if is_symbol and len(text) == 1 and "o" in parts and parts["o"].label in _ACCENTS:
         text += _ACCENTS[parts.pop("o").label]
-    if node.label in ("O!divide", "O!binom"):
-        parts.pop("o", None)
-        parts.pop("u", None)
-    for edge, up in (("b", False), ("u", False), ("a", True), ("o", True)):
+    for edge in "ba" if node.label in ("O!divide", "O!binom") else "buao":
         if edge in parts:
-            text += _script(parts[edge], up)
+            text += _script(parts[edge], edge in "ao")
     return text
 
 

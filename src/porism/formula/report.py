@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import unicodedata
+from dataclasses import asdict
 
 from porism.formula.canonical.forms import LEVELS, canonical
+from porism.formula.latex.editable import Problem
 from porism.formula.layout.tuples import tangent
 from porism.formula.match.matcher import Match, MatchResult
 from porism.formula.mathml.content_writer import to_content
 from porism.formula.operators.parse import ambiguities
 from porism.formula.parsed import Parsed
 from porism.formula.plaintext import outline, readable, tree_text
-from porism.formula.problems import Problem
 from porism.formula.tree import Node
 
 
@@ -38,9 +39,7 @@ def formula_json(parsed: Parsed) -> dict[str, object]:
         "readable": readable(parsed.layout),
         "path": parsed.path,
         "repairs": list(parsed.repairs),
-        "problems": [
-            {"message": problem.message, "start": problem.start, "end": problem.end} for problem in parsed.problems
-        ],
+        "problems": [asdict(problem) for problem in parsed.problems],
         "mathml": parsed.mathml,
         "tangent": tangent(parsed.layout),
         "layout": _object(parsed.layout),
@@ -138,12 +137,7 @@ def match_json(found: MatchResult) -> dict[str, object]:
     if made is None:
         return {"match": None, "exhausted": found.exhausted}
     pairs = [
-        {
-            "pattern": pair.pattern,
-            "target": pair.target,
-            "pattern_places": list(pair.pattern_places),
-            "target_places": list(pair.target_places),
-        }
+        {name: list(value) if isinstance(value, tuple) else value for name, value in pair._asdict().items()}
         for pair in made.pairs
     ]
     bindings = {name: tree_text(node) for name, node in made.bindings}

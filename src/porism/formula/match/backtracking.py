@@ -174,10 +174,12 @@ class Backtracking:
         if target.label == "W!":
             return
         known = state.wildcards.get(pattern.label)
-        if known is not None and (
-            known.commutative != target.commutative if self.commutative else known.normalised != target.normalised
-        ):
-            return
+        if known is not None:
+            same = (
+                known.commutative == target.commutative if self.commutative else known.normalised == target.normalised
+            )
+            if not same:
+                return
         wildcards = state.wildcards if known is not None else {**state.wildcards, pattern.label: target}
         yield MatchState(wildcards, state.renaming, state.inverse, (state.trail, pattern, target))
 
@@ -208,11 +210,11 @@ class Backtracking:
     ) -> Iterator[MatchState]:
         """Match operands in any order: the largest first, wildcards last; `partly`: some may be left over."""
         self.step(len(patterns) + len(targets))
-        if len(patterns) > len(targets) or (
-            len(patterns) < len(targets) and not partly and not self.has_wildcard(patterns)
-        ):
-            return
         fixed = [node for node in patterns if not is_wildcard(node.label)]
+        # A wildcard may take several operands.
+        may_leave = partly or len(fixed) < len(patterns)
+        if len(patterns) > len(targets) or (len(patterns) < len(targets) and not may_leave):
+            return
         if not fixed:
             yield from self.remaining(patterns, targets, state, label, partly)
             return
@@ -226,10 +228,6 @@ class Backtracking:
             tried.add(target.normalised)
             for following in self.node(first, target, state):
                 yield from self.unordered(others, targets[:at] + targets[at + 1 :], following, label, partly)
-
-    def has_wildcard(self, patterns: list[HashedNode]) -> bool:
-        """Check whether one of the operands is a wildcard, which may take several."""
-        return any(is_wildcard(node.label) for node in patterns)
 
     def remaining(
         self, wildcards: list[HashedNode], targets: list[HashedNode], state: MatchState, label: str, partly: bool

@@ -153,7 +153,10 @@ def slashed_derivative(tokens: list[Node], at: int) -> SlashedDerivative | None:
             and tokens[slash].label in _SLASHES
             and tokens[slash + 1].label in marks
             and tokens[slash + 1].edges == "n"
-            and all(_is_letter(token) for token in (*tokens[at + 1 : slash], tokens[slash + 2]))
+            and all(
+                token.label[:2] == "V!" and len(token.label) == 3
+                for token in (*tokens[at + 1 : slash], tokens[slash + 2])
+            )
         ):
             over, under = ([_bare(token) for token in part] for part in (tokens[at:slash], tokens[slash + 1 : end]))
             children, edges = [chain(over), chain(under)], "ou"
@@ -163,27 +166,18 @@ def slashed_derivative(tokens: list[Node], at: int) -> SlashedDerivative | None:
     return None
 
 
-def _is_letter(token: Node) -> bool:
-    return token.label[:2] == "V!" and len(token.label) == 3
-
-
-class Derivative:
+class Derivative(NamedTuple):
     """A fraction read as a derivative: by what, of which order, and of what (None when that follows the fraction)."""
 
-    __slots__ = ("by", "label", "of", "order", "places")
-
-    def __init__(self, label: str, by: Node, order: Node | None, of: Node | None, places: tuple[int, ...]) -> None:
-        self.label = label
-        self.by = by
-        self.order = order
-        self.of = of
-        self.places = places
+    label: str
+    by: Node
+    order: Node | None
+    of: Node | None
+    places: tuple[int, ...]
 
     def node(self, of: Node) -> Node:
         """Return the operator node: of what, by what, of which order."""
-        children = [of, self.by]
-        if self.order is not None:
-            children.append(self.order)
+        children = [of, self.by] if self.order is None else [of, self.by, self.order]
         return Node(self.label, children, "", self.places)
 
 

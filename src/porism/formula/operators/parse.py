@@ -107,15 +107,13 @@ class RowParser:
                     size = len(tokens)
                     continue
                 token = tokens[at]
-                if (
-                    label[:2] in _SIMPLE
-                    and token.edges in PLAIN
-                    and (label[0] == "N" or _is_plain_letter(label, tokens, at, size))
-                ):
-                    # The most frequent tokens need none of what follows.
+                is_letter = len(label) == 3 and (at + 1 >= size or tokens[at + 1].label[:2] != "M!")
+                if label[:2] in _SIMPLE and token.edges in PLAIN and (label[0] == "N" or is_letter):
+                    # The most frequent tokens need none of what follows: a letter with no bracket after it to which it
+                    # might be applied, a number.
                     if stack.has_operand:
-                        if label[0] == "N" and _continues_number(stack.operands[-1], label, tokens[at - 1]):
-                            last = stack.operands[-1]
+                        last = stack.operands[-1]
+                        if label[0] == "N" and _continues_number(last, label, tokens[at - 1]):
                             stack.operands[-1] = Node(last.label + label[2:], None, "", last.places + token.places)
                             at += 1
                             continue
@@ -128,11 +126,6 @@ class RowParser:
             else:
                 at = HANDLERS[symbol.form](self, stack, tokens, at, symbol)
         return stack.finish()
-
-
-def _is_plain_letter(label: str, tokens: list[Node], at: int, size: int) -> bool:
-    """Check that no bracket follows a letter, to which it might be applied."""
-    return len(label) == 3 and (at + 1 >= size or tokens[at + 1].label[:2] != "M!")
 
 
 def _continues_number(last: Node, label: str, before: Node) -> bool:
