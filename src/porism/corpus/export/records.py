@@ -77,11 +77,8 @@ def write_parquet(path: Path, columns: Mapping[str, str], rows: Iterable[tuple[A
 def export_parquet(content: Content, folder: Path) -> None:
     """Write posts, comments and formulas, one file each."""
     posts, comments = map(record, content.posts()), map(record, content.all_comments())
-    for name, kind, rows in (
-        ("posts", Post, posts),
-        ("comments", Comment, comments),
-        ("formulas", Formula, map(asdict, content.formulas())),
-    ):
+    formulas = map(asdict, content.formulas())
+    for name, kind, rows in (("posts", Post, posts), ("comments", Comment, comments), ("formulas", Formula, formulas)):
         names = [field.name for field in fields(kind)]
         columns = {one: "int" if one in NUMBERS else "texts" if one == "tags" else "text" for one in names}
         write_parquet(folder / f"{name}.parquet", columns, (tuple(row.values()) for row in rows))

@@ -49,11 +49,8 @@ def version_of(path: Path) -> int:
     """Return the version of a formula table by its header: 1, 2 or 3."""
     columns = tuple(header(path))
     if columns not in VERSIONS:
-        raise PorismError(
-            f"the header {' '.join(columns)!r} is of no known version",
-            where=f"{path}:1",
-            fix="name a formula table of the lab",
-        )
+        fact = f"the header {' '.join(columns)!r} is of no known version"
+        raise PorismError(fact, where=f"{path}:1", fix="name a formula table of the lab")
     return VERSIONS[columns]
 
 
@@ -70,7 +67,9 @@ class ArqMath:
         """Return the XML files, then the LaTeX, SLT and OPT tables."""
         parts = [xml_part(name, path, placed=True) for name, path in self.xml_files().items()]
         for field in TABLES:
-            parts += [self._table(field, path) for path in self.table_files(field)]
+            for path in self.table_files(field):
+                read = partial(_formulas, path) if field == "latex" else partial(_mathml, path, field)
+                parts.append(Part.of(path, read, f"{path.parent.name}/{path.name}"))
         return parts
 
     def xml_files(self) -> dict[str, Path]:
@@ -92,10 +91,6 @@ class ArqMath:
         loose = sorted(path for path in self.path.rglob("*.tsv") if path.name.lower().startswith(prefix))
         parts = [path for folder in folders[-1:] for path in folder.glob("*.tsv")]
         return sorted(parts, key=lambda path: (len(path.stem), path.stem)) or loose
-
-    def _table(self, field: str, path: Path) -> Part:
-        read = (lambda: _formulas(path)) if field == "latex" else (lambda: _mathml(path, field))
-        return Part.of(path, read, f"{path.parent.name}/{path.name}")
 
 
 def _formulas(path: Path) -> Iterator[Record]:
@@ -153,10 +148,6 @@ def _number(row: dict[str, Any], name: str) -> int:
     return checked_number(row[name], name)
 
 
-def _optional_text(row: dict[str, Any], name: str) -> str:
-    return _text(row, name) if row.get(name) else ""
-
-
 def _optional_number(row: dict[str, Any], name: str) -> int | None:
     return None if row.get(name) is None else _number(row, name)
 
@@ -173,7 +164,7 @@ class Slice:
     def parts(self) -> Sequence[Part]:
         """Return the files; posts come first, since links and formulas refer to them."""
         readers = {
-            "posts.jsonl": self._posts,
+            "posts.jsonl": lambda: self._lines("posts.jsonl", "posts", self._post),
             "titles.jsonl": self._titles,
             "links.tsv": self._links,
             "formulas.tsv": self._formulas,
@@ -219,9 +210,6 @@ class Slice:
         if isinstance(first, Dropped) and not good:
             raise PorismError(f"no line can be read: {first.why}", where=first.where, fix="fetch the file again")
 
-    def _posts(self) -> Iterator[Record]:
-        return self._lines("posts.jsonl", "posts", self._post)
-
     def _post(self, row: dict[str, Any], line: int) -> Iterator[Record]:
         number = _number(row, "id")
         kind = _text(row, "type")
@@ -231,12 +219,12 @@ class Slice:
             id=number,
             kind=kind,  # type: ignore[arg-type]
             parent_id=_optional_number(row, "parent_id"),
-            title=self._numbered(_optional_text(row, "title")),
+            title=self._numbered(_text(row, "title") if row.get("title") else ""),
             body=self._numbered(_text(row, "body")),
             form="placed",
             tags=" ".join(row.get("tags") or ()),
             score=_optional_number(row, "score") or 0,
-            created=_optional_text(row, "created"),
+            created=_text(row, "created") if row.get("created") else "",
             line=line,
         )
         where = f"{self.path / 'posts.jsonl'}:{line}"
@@ -269,7 +257,7 @@ class Slice:
             id=self._formula_id(row["id"]),
             post_id=row.number("post_id"),
             thread_id=row.number("thread_id"),
-            kind=row.choice("type", ("title", "question", "answer", "comment")),
+            kind=row.choice("type", FIELDS),
             latex=row["latex"],
             visual_id=row.optional_number("visual_id"),
             comment_id=row.optional_number("comment_id"),
@@ -290,15 +278,15 @@ def _parsed(text: str) -> dict[str, Any]:
         raise RowError("not a line of JSON") from None
 
 
-def _is_slice(path: Path) -> bool:
-    return (path / "posts.jsonl").is_file() and (path / "formulas.tsv").is_file()
-
-
 def _is_arqmath(path: Path) -> bool:
     return path.is_dir() and ("Posts" in ArqMath(path).xml_files() or bool(ArqMath(path).table_files("latex")))
 
 
 KINDS = {
-    "slice": SourceKind("a cut of the lab's collection", _is_slice, Slice),
+    "slice": SourceKind(
+        "a cut of the lab's collection",
+        lambda path: (path / "posts.jsonl").is_file() and (path / "formulas.tsv").is_file(),
+        Slice,
+    ),
     "arqmath": SourceKind("the lab's own files", _is_arqmath, ArqMath),
 }

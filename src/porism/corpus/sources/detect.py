@@ -23,10 +23,9 @@ INSIDE = ("slice", "dump")
 @lru_cache(1)
 def own_kinds() -> dict[str, SourceKind]:
     """Return the kinds that the modules of this package name, in the order in which they are tried."""
-    modules = [
-        import_module(f"porism.corpus.sources.{module.name}") for module in pkgutil.iter_modules(sources.__path__)
-    ]
-    found = {name: kind for module in modules for name, kind in getattr(module, "KINDS", {}).items()}
+    found: dict[str, SourceKind] = {}
+    for module in pkgutil.iter_modules(sources.__path__):
+        found |= getattr(import_module(f"porism.corpus.sources.{module.name}"), "KINDS", {})
     return {name: found[name] for name in (*FIRST, *sorted(found.keys() - set(FIRST)))}
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -37,15 +36,11 @@ from porism.limits import Expansion, limit
 DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?)?")
 POST_KINDS = {"1": "question", "2": "answer"}
 OTHER_KINDS = {
-    "3": "orphaned tag wiki",
-    "4": "tag wiki excerpt",
-    "5": "tag wiki",
-    "6": "moderator nomination",
-    "7": "wiki placeholder",
-    "8": "privilege wiki",
-}
+    "3": "orphaned tag wiki", "4": "tag wiki excerpt", "5": "tag wiki", "6": "moderator nomination",
+    "7": "wiki placeholder", "8": "privilege wiki",
+}  # fmt: skip
 LINK_KINDS = {"1": "related", "3": "duplicate"}
-TITLE_REVISIONS, BODY_REVISIONS = {"1", "4", "7"}, {"2", "5", "8"}
+REVISED_FIELDS = {**dict.fromkeys("147", "title"), **dict.fromkeys("258", "body")}
 
 
 def required_number(row: Attributes, name: str) -> int:
@@ -138,20 +133,15 @@ class RowReader:
 
     def vote(self, row: Attributes, line: int) -> Record:
         """Return a vote."""
-        return RawVote(
-            required_number(row, "PostId"),
-            required_number(row, "VoteTypeId"),
-            optional_number(row, "BountyAmount") or 0,
-        )
+        ids = required_number(row, "PostId"), required_number(row, "VoteTypeId")
+        return RawVote(*ids, optional_number(row, "BountyAmount") or 0)
 
     def revision(self, row: Attributes, line: int) -> Record:
         """Return an older title or body; other events of a post's history hold no formulas."""
-        kind = row.get("PostHistoryTypeId", "")
-        if kind in TITLE_REVISIONS:
-            return RawRevision(required_number(row, "PostId"), "title", row.get("Text", ""))
-        if kind in BODY_REVISIONS:
-            return RawRevision(required_number(row, "PostId"), "body", row.get("Text", ""))
-        raise RowError("an event without a title or a body")
+        field = REVISED_FIELDS.get(row.get("PostHistoryTypeId", ""))
+        if field is None:
+            raise RowError("an event without a title or a body")
+        return RawRevision(required_number(row, "PostId"), field, row.get("Text", ""))  # type: ignore[arg-type]
 
 
 class DumpFile(NamedTuple):
@@ -223,10 +213,7 @@ class Dump:
         files = self.files()
         if "Posts" not in files:
             raise PorismError("there is no Posts.xml", where=str(self.path), fix="name the folder of a dump")
-        return [self._part(name, path) for name, path in files.items()]
-
-    def _part(self, name: str, path: Path) -> Part:
-        return xml_part(name, path, placed=False)
+        return [xml_part(name, path, placed=False) for name, path in files.items()]
 
 
 class Member(NamedTuple):
@@ -249,9 +236,8 @@ class SevenZip:
         """Return the members that are files of a dump."""
         members = self._members()
         if "Posts" not in members:
-            raise PorismError(
-                "there is no Posts.xml in the archive", where=str(self.path), fix="name the archive of a dump"
-            )
+            fact = "there is no Posts.xml in the archive"
+            raise PorismError(fact, where=str(self.path), fix="name the archive of a dump")
         self._expansion().check(sum(member.size for member in members.values()))
         return [self._part(name, members[name]) for name in FILES if name in members]
 
@@ -271,18 +257,13 @@ class SevenZip:
                 there = {Path(entry.filename).name.lower(): entry for entry in archive.list() if not entry.is_directory}
         except Exception as error:  # damaged headers raise errors of many kinds
             raise self._broken(error) from None
-        names = {name: there.get(f"{name}.xml".lower()) for name in FILES}
-        return {
-            name: Member(entry.filename, int(entry.uncompressed or 0))
-            for name, entry in names.items()
-            if entry is not None
-        }
+        found = {name: there[file] for name in FILES if (file := f"{name}.xml".lower()) in there}
+        return {name: Member(entry.filename, int(entry.uncompressed or 0)) for name, entry in found.items()}
 
     def _broken(self, error: BaseException, member: str = "") -> PorismError:
+        fact = f"the archive cannot be read ({error or type(error).__name__})"
         where = f"{self.path}: {member}" if member else str(self.path)
-        return PorismError(
-            f"the archive cannot be read ({error or type(error).__name__})", where=where, fix="fetch the archive again"
-        )
+        return PorismError(fact, where=where, fix="fetch the archive again")
 
     def _read(self, name: str, member: Member, meter: Meter) -> Iterator[Record]:
         """Unpack one member into a temporary file without a name, which ends with the process however that ends, and
@@ -291,9 +272,7 @@ class SevenZip:
             if not self._unpack(member, file):
                 raise self._broken(ValueError("the member is missing"), member.name)
             file.seek(0)
-            with closing(file):
-                where = f"{self.path}: {member.name}"
-                yield from read_rows(name, lambda: file, where, placed=False, meter=meter)
+            yield from read_rows(name, lambda: file, f"{self.path}: {member.name}", placed=False, meter=meter)
 
     def _unpack(self, member: Member, file: IO[bytes]) -> bool:
         """Write a member of the archive to a file. Return whether it is there."""
@@ -325,12 +304,10 @@ class _Output:
         self.written = False
 
     def create(self, filename: str) -> Any:
-        """Return where a member is written to."""
         self.written = True
         return self
 
     def write(self, data: bytes) -> int:
-        """Write a block."""
         self._expansion.add(len(data))
         return self._file.write(data)
 
@@ -339,15 +316,12 @@ class _Output:
         return self._file.read(-1 if size is None else size)
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Set the position."""
         return self._file.seek(offset, whence)
 
     def flush(self) -> None:
-        """Write to disk."""
         self._file.flush()
 
     def size(self) -> int:
-        """Return the number of bytes."""
         return self._file.tell()
 
     def close(self) -> None:
@@ -355,10 +329,6 @@ class _Output:
 
 
 SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"  # how such a file begins
-
-
-def _is_dump(path: Path) -> bool:
-    return path.is_dir() and "Posts" in Dump(path).files()
 
 
 def _is_7z(path: Path) -> bool:
@@ -369,6 +339,6 @@ def _is_7z(path: Path) -> bool:
 
 
 KINDS = {
-    "dump": SourceKind("a Stack Exchange dump", _is_dump, Dump),
+    "dump": SourceKind("a Stack Exchange dump", lambda path: path.is_dir() and "Posts" in Dump(path).files(), Dump),
     "7z": SourceKind("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
 }

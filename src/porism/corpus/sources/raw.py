@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, NamedTuple, Protocol
+from typing import IO, Literal, NamedTuple, Protocol, TypeVar
 
 from porism.corpus.post import FormulaKind, LinkKind, PostKind
 
@@ -18,7 +18,6 @@ from porism.corpus.post import FormulaKind, LinkKind, PostKind
 # "placed-text" (text with such spans).
 Form = Literal["html", "spans", "text", "placed", "placed-text"]
 TITLE_FORM: dict[str, Form] = {"html": "text", "spans": "spans", "placed": "placed-text"}
-
 
 # Where there are official ids, ids of our own start here: far above the lab's, which have eight digits, so that they
 # never equal an official id, not even one that this part of the lab's collection lacks.
@@ -157,20 +156,9 @@ class Dropped:
 
 
 Record = (
-    RawPost
-    | RawComment
-    | RawFormula
-    | RawMathML
-    | RawLink
-    | RawTitle
-    | RawUser
-    | RawBadge
-    | RawVote
-    | RawRevision
-    | RawImage
-    | Dropped
-)
-
+    RawPost | RawComment | RawFormula | RawMathML | RawLink | RawTitle | RawUser | RawBadge | RawVote | RawRevision
+    | RawImage | Dropped
+)  # fmt: skip
 
 # Numbers of at most 15 digits: ids are added to each other, and JavaScript and SQLite must store them exactly.
 LARGEST_NUMBER = 10**15
@@ -184,7 +172,10 @@ class RowError(Exception):
 FAULTS = (RowError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
-def keep(what: str, where: str, make: Callable[[], Record]) -> Record:
+T = TypeVar("T")
+
+
+def keep(what: str, where: str, make: Callable[[], T]) -> T | Dropped:
     """Return the record that `make` returns, or, if it cannot be read, the row as dropped with the reason."""
     try:
         return make()

@@ -91,15 +91,8 @@ def table_records(
     for row in rows_of_table(path, needed, quoted=quoted):
         if isinstance(row, Dropped):
             yield Dropped(what, row.why, row.where)
-        elif (record := keep(what, row.where, partial(_made, make, row))) is not NOTHING:
+        elif (record := keep(what, row.where, partial(make, row))) is not None:
             yield record
-
-
-NOTHING = Dropped("", "", "")  # of a row without a record
-
-
-def _made(make: Callable[[Row], Record | None], row: Row) -> Record:
-    return make(row) or NOTHING
 
 
 def rows_of_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row | Dropped]:
@@ -111,12 +104,12 @@ def rows_of_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterato
         if isinstance(names, str):
             raise PorismError(f"not a table: {names}", where=f"{path}:1", fix="fetch the file again")
         if absent := [name for name in needed if name not in names]:
-            raise PorismError(
-                f"the header has no column {', '.join(absent)}", where=f"{path}:1", fix="add the header line"
-            )
+            fact = f"the header has no column {', '.join(absent)}"
+            raise PorismError(fact, where=f"{path}:1", fix="add the header line")
         columns = {name: at for at, name in enumerate(names)}
         while (cells := _next(reader)) is not None:
-            reason = lines.fault or (cells if isinstance(cells, str) else _shape(cells, len(names)))
+            shape = "" if len(cells) == len(names) else f"has {len(cells)} cells, the header {len(names)}"
+            reason = lines.fault or (cells if isinstance(cells, str) else shape)
             lines.fault = ""
             row = Row(path, lines.number, columns, list(cells))
             yield Dropped("", reason, row.where) if reason else row
@@ -128,10 +121,6 @@ def _next(reader: Iterator[list[str]]) -> list[str] | str | None:
         return next(reader, None)
     except csv.Error as error:
         return str(error)
-
-
-def _shape(cells: list[str], width: int) -> str:
-    return "" if len(cells) == width else f"has {len(cells)} cells, the header {width}"
 
 
 class LimitedLines:

@@ -138,12 +138,6 @@ class Collection:
         first = self.first_own_formula
         return first is None or formula.id < first or not formula.post_id
 
-    def _rows(self, query: str, *values: object) -> Iterator[Any]:
-        return self.parts.rows(query, values)
-
-    def _one(self, query: str, *values: object) -> Any:
-        return self.parts.one(query, values)
-
     def _batch(
         self, read: Callable[[str, Sequence[object]], Iterator[Any]], query: str, ids: Iterable[int | str]
     ) -> Iterator[Any]:
@@ -285,21 +279,21 @@ class Collection:
     @cached_property
     def has_votes(self) -> bool:
         """Whether any post has votes; some sources have none."""
-        return self._one("SELECT 1 FROM posts WHERE score != 0 LIMIT 1") is not None
+        return self.parts.one("SELECT 1 FROM posts WHERE score != 0 LIMIT 1") is not None
 
     @cached_property
     def has_dates(self) -> bool:
         """Whether any post has a date."""
-        return self._one("SELECT 1 FROM posts WHERE created != '' LIMIT 1") is not None
+        return self.parts.one("SELECT 1 FROM posts WHERE created != '' LIMIT 1") is not None
 
     def posts(self, kind: str = "") -> Iterator[Post]:
         """Yield all posts, or only questions or answers."""
         where = "WHERE kind = ?" if kind else "WHERE ? = ''"
-        return map(to_post, self._rows(f"SELECT {POST} FROM posts {where} ORDER BY id", kind))
+        return map(to_post, self.parts.rows(f"SELECT {POST} FROM posts {where} ORDER BY id", (kind,)))
 
     def question_ids(self) -> Iterator[int]:
         """Yield the ids of all questions."""
-        return (row[0] for row in self._rows("SELECT id FROM posts WHERE kind = 'question' ORDER BY id"))
+        return (row[0] for row in self.parts.rows("SELECT id FROM posts WHERE kind = 'question' ORDER BY id"))
 
     def threads(self) -> Iterator[Thread]:
         """Yield all threads, in the order of questions."""
@@ -308,26 +302,26 @@ class Collection:
 
     def all_comments(self) -> Iterator[Comment]:
         """Yield all comments."""
-        return map(to_comment, self._rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
+        return map(to_comment, self.parts.rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
 
     def all_links(self) -> Iterator[Link]:
         """Yield all links."""
-        rows = self._rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id, other_id, kind")
+        rows = self.parts.rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id, other_id, kind")
         return (Link(*row) for row in rows)
 
     def titles(self, number: int) -> Iterator[Text]:
         """Yield the titles of the first questions by id, at most `number`."""
         query = "SELECT id, title FROM posts WHERE kind = 'question' ORDER BY id LIMIT ?"
-        return (Text(row[1]) for row in islice(self._rows(query, number), number))
+        return (Text(row[1]) for row in islice(self.parts.rows(query, (number,)), number))
 
     def formulas(self) -> Iterator[Formula]:
         """Yield all formulas, one for each occurrence."""
-        return map(to_formula, self._rows(FORMULA + "ORDER BY f.id"))
+        return map(to_formula, self.parts.rows(FORMULA + "ORDER BY f.id"))
 
     def formulas_with_mathml(self) -> Iterator[FormulaMathML]:
         """Yield all formulas with the Presentation and Content MathML of their source."""
         query = FORMULA.replace("f.issue", "f.issue, e.mathml, e.content", 1) + "ORDER BY f.id"
-        return (FormulaMathML(to_formula(row[:-2]), row[-2], row[-1]) for row in self._rows(query))
+        return (FormulaMathML(to_formula(row[:-2]), row[-2], row[-1]) for row in self.parts.rows(query))
 
     def expressions(self) -> Iterator[Expression]:
         """Yield the distinct expressions with their trees; ids are 1, 2, 3, ... in order of first appearance."""
@@ -336,7 +330,7 @@ class Collection:
     def occurrences(self) -> Iterator[Occurrence]:
         """Yield every formula that a search may return."""
         query = "SELECT id, post_id, expression_id, visual_id FROM formulas WHERE issue NOT IN ('d', 'dv') ORDER BY id"
-        return map(Occurrence._make, self._rows(query))
+        return map(Occurrence._make, self.parts.rows(query))
 
     def returnable_visuals(self) -> Iterator[int]:
         """Yield the visual ids of the formulas that a search may return, in ascending order."""
@@ -353,7 +347,7 @@ class Collection:
     def visual_keys(self) -> Iterator[VisualKey]:
         """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""
         query = "SELECT f.id, f.visual_id, e.key FROM formulas f JOIN expressions e ON e.id = f.expression_id"
-        return map(VisualKey._make, self._rows(query + " ORDER BY f.id"))
+        return map(VisualKey._make, self.parts.rows(query + " ORDER BY f.id"))
 
     def visuals(self) -> Iterator[Visual]:
         """Yield the groups of formulas that look the same."""
@@ -368,7 +362,7 @@ class Collection:
 
     def formula_posts(self) -> Iterator[int]:
         """Yield the post of each formula, in the order of posts."""
-        return (row[0] for row in self._rows("SELECT post_id FROM formulas WHERE post_id > 0 ORDER BY post_id"))
+        return (row[0] for row in self.parts.rows("SELECT post_id FROM formulas WHERE post_id > 0 ORDER BY post_id"))
 
     def users(self) -> Iterator[User]:
         """Yield the authors of posts and comments."""
@@ -377,19 +371,19 @@ class Collection:
     @cached_property
     def _has_images(self) -> bool:
         """Whether there is a table of pictures; collections of older versions have none."""
-        return self._one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'images'") is not None
+        return self.parts.one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'images'") is not None
 
     def tags(self) -> Iterator[TagCount]:
         """Yield each tag with its number of questions, the most common first."""
         counts: Counter[str] = Counter()
-        for name, posts in self._rows("SELECT name, posts FROM tags ORDER BY name"):
+        for name, posts in self.parts.rows("SELECT name, posts FROM tags ORDER BY name"):
             counts[name] += posts
         found = (TagCount(name, posts) for name, posts in counts.items() if posts > 0)
         return iter(sorted(found, key=lambda tag: (-tag.posts, tag.name)))
 
     def all_votes(self) -> Iterator[VoteCount]:
         """Yield the votes of each post by type."""
-        rows = self._rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
+        rows = self.parts.rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
         return map(VoteCount._make, rows)
 
 

@@ -15,11 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from porism.corpus.content import Visual
-from porism.corpus.store.schema import (
-    DATABASE,
-    MANIFEST,
-    POST_OF_ROW,
-)
+from porism.corpus.store.schema import DATABASE, MANIFEST, POST_OF_ROW
 from porism.integrity import DamageError, read_sealed
 
 CHUNK = 1000
@@ -120,9 +116,7 @@ class Parts:
         part."""
         last = None
         newest_first = (one.rows(query, values) for one in reversed(self.stores))
-        for row in heapq.merge(
-            *newest_first, key=lambda row: row[0]
-        ):  # of equal ids, that of the first stream comes first
+        for row in heapq.merge(*newest_first, key=lambda row: row[0]):  # of equal ids, that of the first stream first
             if row[0] != last:
                 yield row
             last = row[0]

@@ -33,8 +33,10 @@ from porism.formula.characters import xml_text
 from porism.records import Topic, TopicFormula
 from porism.text.markup import decode_latex
 
+GIVE_TOPICS = "give the lab's XML or a table with the header topic, latex or topic, title"
 
-@report_unreadable("give the lab's XML or a table with the header topic, latex or topic, title")
+
+@report_unreadable(GIVE_TOPICS)
 def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | None = None) -> list[Topic]:
     """Read the topics of a file in its order. `formulas` are the year's formula tables: the rows of the LaTeX table win
     over the text, those of the MathML tables (Presentation `slt`, Content `opt`) are added to the formulas."""
@@ -48,11 +50,7 @@ def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | 
             rows |= read_formula_rows(table)
     topics = read_xml(text, str(path), rows) if text.lstrip().startswith("<") else read_table(text, str(path))
     if not topics:
-        raise PorismError(
-            "no topic in this file",
-            where=str(path),
-            fix="give the lab's XML or a table with the header topic, latex or topic, title",
-        )
+        raise PorismError("no topic in this file", where=str(path), fix=GIVE_TOPICS)
     seen: set[str] = set()
     for topic in topics:
         if topic.id in seen:
@@ -68,12 +66,9 @@ def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> lis
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise PorismError(
-            f"not well-formed XML: {error}", where=f"{where}:{error.position[0]}", fix="correct this line"
-        ) from None
-    return [
-        read_topic(element, where, rows.get(number(element.get("number", "")), [])) for element in root.iter("Topic")
-    ]
+        place = f"{where}:{error.position[0]}"
+        raise PorismError(f"not well-formed XML: {error}", where=place, fix="correct this line") from None
+    return [read_topic(one, where, rows.get(number(one.get("number", "")), [])) for one in root.iter("Topic")]
 
 
 def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow]) -> Topic:
@@ -83,9 +78,9 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
         raise PorismError("a topic has no number", where=where, fix='write <Topic number="A.1">')
     query_formula = (element.findtext("Formula_Id") or "").strip()
     latex = without_dollars(decode_latex((element.findtext("Latex") or "").strip()))
-    known = {row.id: row.latex for row in rows} | (
-        {} if any(row.id == query_formula for row in rows) or not query_formula else {query_formula: latex}
-    )
+    known = {row.id: row.latex for row in rows}
+    if query_formula:
+        known.setdefault(query_formula, latex)
     parts = {
         name: list(split_formulas((element.findtext(tag) or "").strip()))
         for name, tag in (("title", "Title"), ("question", "Question"))
@@ -98,15 +93,8 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
         if part.latex is not None
     )
     tags = tuple(tag.strip() for tag in re.split(r"[,\s]+", element.findtext("Tags") or "") if tag.strip())
-    return Topic(
-        identifier,
-        to_html(parts["title"]),
-        to_html(parts["question"]),
-        tags,
-        found,
-        query_formula,
-        known.get(query_formula, latex),
-    )
+    title, question = to_html(parts["title"]), to_html(parts["question"])
+    return Topic(identifier, title, question, tags, found, query_formula, known.get(query_formula, latex))
 
 
 def name_formulas(
@@ -154,33 +142,23 @@ def read_table(text: str, where: str) -> list[Topic]:
     lines = lines_of(text)
     header = lines[0].split("\t") if lines else []
     if "topic" not in header or not {"latex", "title"} & set(header):
-        raise PorismError(
+        fact, fix = (
             "the header must name topic and latex, or topic and title",
-            where=f"{where}:1",
-            fix="write: topic<TAB>latex or topic<TAB>title",
+            "write: topic<TAB>latex or topic<TAB>title",
         )
+        raise PorismError(fact, where=f"{where}:1", fix=fix)
     topics = []
     for line, row in enumerate(lines[1:], 2):
         if not row.strip():
             continue
         cells = row.split("\t")
         if len(cells) != len(header):
-            raise PorismError(
-                f"{len(cells)} columns where the header has {len(header)}",
-                where=f"{where}:{line}",
-                fix="separate columns by one tab",
-            )
+            fact = f"{len(cells)} columns where the header has {len(header)}"
+            raise PorismError(fact, where=f"{where}:{line}", fix="separate columns by one tab")
         value = dict(zip(header, cells, strict=True))
+        title = html.escape(value.get("title", ""), quote=False)
         tags = tuple(tag for tag in value.get("tags", "").split(",") if tag)
-        topics.append(
-            Topic(
-                value["topic"],
-                html.escape(value.get("title", ""), quote=False),
-                value.get("question", ""),
-                tags,
-                latex=value.get("latex", ""),
-            )
-        )
+        topics.append(Topic(value["topic"], title, value.get("question", ""), tags, latex=value.get("latex", "")))
     return topics
 
 
@@ -190,29 +168,18 @@ def write_topics(topics: Iterable[Topic], path: str | Path) -> None:
         out.write('<?xml version="1.0" encoding="utf-8"?>\n<Topics>\n')
         for topic in topics:
             out.write(f"   <Topic number={quoteattr(xml_text(topic.id))}>\n")
-            for tag, value in elements(topic):
+            elements = {"Formula_Id": topic.formula_id, "Latex": topic.latex} if topic.formula_id else {}
+            elements |= {"Title": _dollars(topic.title), "Question": _dollars(topic.question)}
+            for tag, value in (*elements.items(), ("Tags", ",".join(topic.tags))):
                 out.write(f"      <{tag}>{escape(xml_text(value))}</{tag}>\n")
             out.write("   </Topic>\n")
         out.write("</Topics>\n")
 
 
-def elements(topic: Topic) -> list[tuple[str, str]]:
-    """Return the elements of a topic in the lab's order."""
-    query = [("Formula_Id", topic.formula_id), ("Latex", topic.latex)] if topic.formula_id else []
-    return [
-        *query,
-        ("Title", dollars(topic.title)),
-        ("Question", dollars(topic.question)),
-        ("Tags", ",".join(topic.tags)),
-    ]
-
-
-def dollars(text: str) -> str:
+def _dollars(text: str) -> str:
     """Return a field with its formulas between dollar signs, as the lab writes them."""
-    shown = [
-        replace(part, latex=f"${part.latex}$") if part.latex is not None else part for part in split_formulas(text)
-    ]
-    return to_html(shown)
+    parts = split_formulas(text)
+    return to_html([part if part.latex is None else replace(part, latex=f"${part.latex}$") for part in parts])
 
 
 # Columns of the files of all years, and our fields.
@@ -260,11 +227,8 @@ def read_topic_info(path: str | Path) -> dict[str, TopicInfo]:
         first = text.partition("\n")[0]
         reader = csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in first else ",")
         if "topic" not in {(name or "").lower() for name in reader.fieldnames or ()}:
-            raise PorismError(
-                "no column named Topic",
-                where=f"{path}:1",
-                fix="name the columns: Topic, Category, Difficulty, Dependency, Multi-Part",
-            )
+            fix = "name the columns: Topic, Category, Difficulty, Dependency, Multi-Part"
+            raise PorismError("no column named Topic", where=f"{path}:1", fix=fix)
         rows = {next(value for key, value in row.items() if key.lower() == "topic"): row for row in reader}
     # One published file repeats its header as a topic.
     infos = {topic: topic_info(topic, row, f"{path}: topic {topic}") for topic, row in rows.items() if "." in topic}
@@ -280,17 +244,10 @@ def topic_info(topic: str, row: Mapping[str, object], where: str) -> TopicInfo:
         field = COLUMNS.get(str(column).strip().lower())
         if field is None or value in (None, ""):
             continue
-        words = tuple(translate(field, word) for word in str(value).split(" & "))
-        for word in words:
-            if word not in ALLOWED[field]:
-                raise PorismError(
-                    f"{column} is {value!r}", where=where, fix=f"write one of {', '.join(ALLOWED[field])}"
-                )
-        found[field] = words
+        ours = DIFFICULTY if field == "difficulty" else WORDS
+        plain = (word.strip().lower() for word in str(value).split(" & "))
+        found[field] = tuple(ours.get(word, word) for word in plain)
+        if not set(found[field]) <= set(ALLOWED[field]):
+            fix = f"write one of {', '.join(ALLOWED[field])}"
+            raise PorismError(f"{column} is {value!r}", where=where, fix=fix)
     return TopicInfo(topic, **found)
-
-
-def translate(field: str, word: str) -> str:
-    """Translate a word: calculation is computation, a low difficulty is easy."""
-    plain = word.strip().lower()
-    return DIFFICULTY.get(plain, plain) if field == "difficulty" else WORDS.get(plain, plain)

@@ -44,14 +44,10 @@ def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
             if line == 1 and cells[:1] == ["id"]:
                 continue
             if len(cells) != 5 or cells[3] not in FIELDS:
-                raise PorismError(
-                    "not a row of id, topic_id, thread_id, type, formula",
-                    where=f"{path}:{line}",
-                    fix="give the LaTeX table of the topics",
-                )
-            rows.setdefault(number(cells[1]), []).append(
-                FormulaRow(cells[0], cells[1], FIELDS[cells[3]], decode_latex(cells[4].strip()))
-            )
+                fact = "not a row of id, topic_id, thread_id, type, formula"
+                raise PorismError(fact, where=f"{path}:{line}", fix="give the LaTeX table of the topics")
+            row = FormulaRow(cells[0], cells[1], FIELDS[cells[3]], decode_latex(cells[4].strip()))
+            rows.setdefault(number(cells[1]), []).append(row)
     return rows
 
 
@@ -81,13 +77,11 @@ def add_mathml(topics: Sequence[Topic], path: str | Path, kind: MathMLKind) -> l
         formulas = list(topic.formulas)
         if topic.formula_id in known and all(one.id != topic.formula_id for one in formulas):
             formulas.append(TopicFormula(topic.formula_id, topic.latex))
-        found = tuple(
-            (replace(one, mathml=known[one.id]) if kind == "mathml" else replace(one, content=known[one.id]))
-            if one.id in known
-            else one
-            for one in formulas
-        )
-        completed.append(replace(topic, formulas=found))
+        for at, one in enumerate(formulas):
+            if one.id in known:
+                text = known[one.id]
+                formulas[at] = replace(one, mathml=text) if kind == "mathml" else replace(one, content=text)
+        completed.append(replace(topic, formulas=tuple(formulas)))
     return completed
 
 

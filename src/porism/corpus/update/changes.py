@@ -145,26 +145,17 @@ def _text(value: object, name: str) -> str:
     return xml_text(value)
 
 
-def _title(value: object, name: str) -> str:
+def _short_text(value: object, name: str, most: int) -> str:
     text = _text(value, name)
-    if len(text) > LONGEST_TITLE:
-        raise RowError(f"{name} of more than {LONGEST_TITLE:,} characters")
+    if len(text) > most:
+        raise RowError(f"{name} of more than {most:,} characters")
     return text
 
 
 def _body(value: object, name: str) -> str:
-    text = _text(value, name)
-    if len(text) > (most := limit("post_characters")):
-        raise RowError(f"{name} of more than {most:,} characters")
+    text = _short_text(value, name, limit("post_characters"))
     if text.count("<") > (tags := limit("post_tags")):
         raise RowError(f"{name} of more than {tags:,} tags")
-    return text
-
-
-def _comment_body(value: object, name: str) -> str:
-    text = _text(value, name)
-    if len(text) > (most := limit("comment_characters")):
-        raise RowError(f"{name} of more than {most:,} characters")
     return text
 
 
@@ -207,7 +198,7 @@ POST = {
     "id": _Key(_id, required=True),
     "kind": _Key(_kind, ""),
     "parent_id": _Key(_optional_id),
-    "title": _Key(_title, ""),
+    "title": _Key(lambda value, name: _short_text(value, name, LONGEST_TITLE), ""),
     "body": _Key(_body, required=True),
     "tags": _Key(_tags, ""),
     "score": _Key(checked_number, 0),
@@ -220,7 +211,7 @@ POST = {
 COMMENT = {
     "comment": _Key(_id, required=True),
     "post_id": _Key(_id, required=True),
-    "body": _Key(_comment_body, required=True),
+    "body": _Key(lambda value, name: _short_text(value, name, limit("comment_characters")), required=True),
     "score": _Key(checked_number, 0),
     "created": _Key(_date, ""),
     "owner_id": _Key(_optional_id),
@@ -291,9 +282,8 @@ def checked_records(lines: Iterable[str], where: str, changes: Changes) -> Itera
                 record = parse_line(line)
                 take_record(changes, record)
             except FAULTS as error:
-                raise PorismError(
-                    f"not a valid change: {error}", where=f"{where}:{number}", fix=f"write {LINE}"
-                ) from None
+                place = f"{where}:{number}"
+                raise PorismError(f"not a valid change: {error}", where=place, fix=f"write {LINE}") from None
             yield cast(dict[str, Any], record)
 
 

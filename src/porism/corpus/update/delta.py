@@ -75,25 +75,24 @@ class DeltaWriter:
         titles_changed = []
         for question in sorted(self._affected()):
             old = read_thread(self._parts, question)
-            new = self._edited(question, old)
+            new: ThreadRows | None = None
+            while new is None:  # changes that take too long are left out
+                try:
+                    new = self._editor.apply(question, old)
+                except SlowChange as change:
+                    self.delta.skipped += self._editor.leave_out(change, question, old)
             if new != old:
                 self._old[question], self._new[question] = old, new
             if _title(question, new) != _title(question, old):
                 titles_changed.append(question)
-        for question in self._linking(titles_changed):
+        # The threads of questions that link to these index their titles.
+        linking = (row for question in titles_changed for row in self._parts.rows(LINKING, (question,)))
+        for (question,) in linking:
             if question not in self._new:
                 self._old[question] = self._new[question] = read_thread(self._parts, question)
         self._describe()
         self.delta.remarks = self._editor.remarks
         return self.delta
-
-    def _edited(self, question: int, old: ThreadRows) -> ThreadRows:
-        """Return a thread after the changes; those that take too long are left out."""
-        while True:
-            try:
-                return self._editor.apply(question, old)
-            except SlowChange as change:
-                self.delta.skipped += self._editor.leave_out(change, question, old)
 
     def _thread_of(self, post: int) -> int | None:
         row = self._parts.one(THREAD_OF_POST, (post,))
@@ -130,12 +129,6 @@ class DeltaWriter:
     def _skip(self, what: str, why: str, number: int) -> None:
         self.delta.skipped.append(Dropped(what, why, str(number)))
 
-    def _linking(self, questions: list[int]) -> Iterator[int]:
-        """Yield the questions that link to these: their threads index the titles of linked questions."""
-        for question in questions:
-            for row in self._parts.rows(LINKING, (question,)):
-                yield int(row[0])
-
     def _describe(self) -> None:
         delta = self.delta
         delta.threads = sorted(number for number, rows in self._new.items() if rows.posts)
@@ -153,11 +146,7 @@ class DeltaWriter:
 
     def write(self, folder: Path) -> None:
         """Write the new part into a new folder, which is then a collection itself: all parts together."""
-        folder.mkdir(parents=True)
-        store = sqlite3.connect(folder / DATABASE, isolation_level=None)
-        # Written once and complete before anyone reads it: no journal is needed.
-        store.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
-        store.executescript(TABLES + REMOVED_TABLE)
+        store = _new_store(folder)
         self._write_threads(store)
         visuals = self._write_visuals(store)
         self._expressions.write(store)
@@ -266,6 +255,16 @@ class DeltaWriter:
         return sum(bool(known.get(tag, 0) + number) - bool(known.get(tag, 0)) for tag, number in changed.items())
 
 
+def _new_store(folder: Path) -> sqlite3.Connection:
+    """Return an empty store in a new folder. It is written once and complete before anyone reads it: no journal is
+    needed."""
+    folder.mkdir(parents=True)
+    store = sqlite3.connect(folder / DATABASE, isolation_level=None)
+    store.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
+    store.executescript(TABLES + REMOVED_TABLE)
+    return store
+
+
 def with_remarks(ledger: Sequence[dict[str, Any]], remarks: Sequence[Dropped]) -> list[dict[str, Any]]:
     """Return the ledger of a collection with the remarks of a change."""
     entries = {(one["what"], one["why"]): Entry(**one) for one in ledger}
@@ -300,8 +299,8 @@ def _title(question: int, rows: ThreadRows) -> list[str] | None:
 def _by_visual(threads: dict[int, ThreadRows]) -> dict[int, list[FoundFormula]]:
     found: defaultdict[int, list[FoundFormula]] = defaultdict(list)
     for rows in threads.values():
-        for formula in rows.counted_formulas():
-            if formula.visual_id is not None:
+        for formula in rows.formulas:
+            if formula.visual_id is not None and formula.issue not in ("d", "dv"):
                 found[formula.visual_id].append(formula)
     return found
 
@@ -314,10 +313,7 @@ def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
     """Write the parts from number `first` on as one part into a new folder; return the ids of its questions.
 
     With all parts the result is a collection by itself."""
-    folder.mkdir(parents=True)
-    store = sqlite3.connect(folder / DATABASE, isolation_level=None)
-    store.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
-    store.executescript(TABLES + REMOVED_TABLE)
+    store = _new_store(folder)
     with contextlib.closing(Parts.open(collection.part_folders[first:], REBUILD)) as parts:
         for table in POST_OF_ROW:
             _insert(store, table, parts.rows(f"SELECT * FROM {table} ORDER BY 1", ()))
@@ -328,16 +324,14 @@ def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
         _insert(store, "visuals", (one for one in visuals if one.formulas or first))
         _insert(store, "tags", _tags(parts, bool(first)))
         if first:
-            removed = parts.newest_rows("SELECT id FROM removed ORDER BY id")
-            _insert(store, "removed", removed)
+            _insert(store, "removed", parts.newest_rows("SELECT id FROM removed ORDER BY id"))
         else:
             store.execute("DROP TABLE removed")
     add_indexes(store)
     questions = [row[0] for row in store.execute("SELECT id FROM posts WHERE kind = 'question' ORDER BY id")]
-    if not first:
-        content = digest(store)
+    content = "" if first else digest(store)
     store.close()
-    if not first:
+    if content:
         write_collection_manifest(collection, [folder], folder, {"digest": content})
     return questions
 
@@ -349,9 +343,8 @@ def write_generation(present: Collection, parts: Sequence[Path], folder: Path, m
     `merged_digest` is the digest of all rows, if all parts were merged; parts that came later are added to it."""
     content = present.digest
     if merged_digest:
-        content = (
-            merged_digest if len(parts) == 1 else hashlib.sha256(f"{merged_digest} {content}".encode()).hexdigest()
-        )
+        both = hashlib.sha256(f"{merged_digest} {content}".encode()).hexdigest()
+        content = merged_digest if len(parts) == 1 else both
     write_collection_manifest(present, parts, folder, {"digest": content})
 
 

@@ -22,14 +22,8 @@ from porism.text.markup import unescape
 LARGEST_IMAGE = 5_000_000
 MOST_BYTES = 1_000_000_000  # of all pictures of one folder
 FOLDER = "images"  # a body shows the picture "images/<digest>.png"
-SUFFIXES = (
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".gif",
-    ".webp",
-    ".svg",
-)  # tried in this order where LaTeX names a file without one
+# Tried in this order where LaTeX names a file without one.
+SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 SIGNATURES = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), "png"),
     (re.compile(rb"\xff\xd8\xff"), "jpg"),

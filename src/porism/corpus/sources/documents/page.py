@@ -33,20 +33,15 @@ def read_page(text: str) -> Document:
     title = next(elements(text, TITLE, lambda _: CLOSING["title"]), None)
     body = BODY.search(text)
     inner = without_placeholders(body[1] if body else text)
-    inner = replace_elements(inner, MATH_SCRIPT, lambda _: CLOSING["script"], _script)
+    inner = replace_elements(
+        inner, MATH_SCRIPT, lambda _: CLOSING["script"], lambda script: math_span(unescape(script.content))
+    )
     inner = replace_mathml(inner, _mathml)
-    found = find_formulas(replace_elements(inner, NOT_TEXT, _end_of_hidden, lambda _: " "), "html")
+    end_of_hidden = lambda opening: CLOSING[opening[1].lower()] if opening[1] else COMMENT_END  # noqa: E731
+    found = find_formulas(replace_elements(inner, NOT_TEXT, end_of_hidden, lambda _: " "), "html")
     sections = list(_sections(clean(found.text), found))
     name = decode_entities(TAG.sub("", title.content[:LONGEST_TITLE])) if title else ""
     return Document(" ".join(name.split()), (), sections, found.unexpanded)
-
-
-def _end_of_hidden(opening: re.Match[str]) -> re.Pattern[str]:
-    return CLOSING[opening[1].lower()] if opening[1] else COMMENT_END
-
-
-def _script(element: Element) -> str:
-    return math_span(unescape(element.content))
 
 
 def _mathml(element: Element) -> str:

@@ -82,9 +82,8 @@ def _substitute(tree: Any) -> None:
     left = MOST_SUBSTITUTED
     for node in list(tree.findall(nodes.substitution_reference)):
         name = node["refname"]
-        known = tree.substitution_defs.get(name) or tree.substitution_defs.get(
-            tree.substitution_names.get(name.lower())
-        )
+        spelled = tree.substitution_names.get(name.lower())
+        known = tree.substitution_defs.get(name) or tree.substitution_defs.get(spelled)
         left -= len(known.astext()) if known is not None else 0
         content = [child.deepcopy() for child in known.children] if known is not None and left > 0 else []
         _replace(node, content or [nodes.Text(node.astext())])

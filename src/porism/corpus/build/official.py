@@ -1,24 +1,91 @@
-"""Formulas that sources list: they enter the collection with their ids, keep them in texts, and are flagged where no
-text has them."""
+"""Official ids: formulas that a source lists with ids, visual ids and MathML of its own, as the files of the lab do.
+
+`OfficialIds` is all that the rest of a build knows of them. As it is, it is for sources without any, such as a dump or
+notes; `ListedIds` is for the others: listed formulas enter the collection with their ids, are located in texts by the
+lab's rule, and are flagged where no text has them."""
 
 from __future__ import annotations
 
+import html
+import re
 import sqlite3
-from collections.abc import Callable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from porism.corpus.build.expressions import NewExpression, Workspace
 from porism.corpus.build.fields import make_field
-from porism.corpus.build.official import AddFormula, FormulaPlace, NumberedFormula, OfficialIds, SourceField
-from porism.corpus.build.official.locate import insert_spans, marked_ids
 from porism.corpus.build.work import COMMENT, FoundFormula, insert, note, number, progress, rows, top_id
+from porism.corpus.content import batched
 from porism.corpus.post import FormulaKind
 from porism.corpus.sources.raw import OWN_IDS, Source
 from porism.corpus.store.schema import FORMULA_KINDS
+from porism.text.delimiters import MARKED_ID, MATH_CLASS, SPAN_CLOSE, math_span, math_spans
 from porism.text.markup import decode_latex
-from porism.text.sanitize import without_placeholders
+from porism.text.sanitize import fill, placeholder, without_placeholders
 from porism.text.segment import Segment, Text
+
+
+class FormulaPlace(NamedTuple):
+    """The field that a formula is in; `kind` is its place in FORMULA_KINDS."""
+
+    post_id: int
+    thread_id: int
+    kind: int
+    comment_id: int | None = None
+
+
+class SourceField(NamedTuple):
+    """A field of a source, with the ids that it has there."""
+
+    source: int
+    post_id: int
+    kind: int
+    comment_id: int | None = None
+
+
+class NumberedFormula(NamedTuple):
+    """A formula that has an id: its expression and its LaTeX."""
+
+    id: int
+    expression_id: int
+    latex: str
+
+
+# Adds a formula of this LaTeX to the collection, with an official id or, for 0, a new one.
+AddFormula = Callable[[str, FormulaPlace, int], NumberedFormula]
+
+
+class OfficialIds:
+    """What a build asks about official ids. Here are the answers for sources that have none."""
+
+    def __init__(self, first_own_id: int | None) -> None:
+        """`first_own_id` is where the ids of formulas start that the official list lacks, if there is such a list."""
+        self.first_own_id = first_own_id
+
+    def import_lists(self, on_batch: Callable[[], None]) -> None:
+        """Add the formulas that sources list, and call `on_batch` now and then."""
+
+    def with_spans(self, text: str, field: SourceField) -> str:
+        """Return a field in which each formula that its source lists for it is in an official span."""
+        return text
+
+    def read_batch(self, texts: Sequence[Text]) -> None:
+        """Look up the official formulas that the fields of a batch mark."""
+
+    def numbered(self, formula: Segment, place: FormulaPlace, add: AddFormula) -> Segment:
+        """Return a formula of a text with its id and its expression."""
+        added = add(formula.text, place, 0)
+        return formula._replace(formula_id=added.id, expression_id=added.expression_id)
+
+    def write_batch(self) -> None:
+        """Store what `numbered` found out about the official formulas of a batch."""
+
+    def segment_titles(self) -> None:
+        """Store the titles of linked questions that the collection lacks."""
+
+    def flag_unplaced(self) -> None:
+        """Flag the listed formulas that the text of their post lacks."""
+
 
 BATCH = 5000
 CHUNK = 500  # ids of one query
@@ -47,13 +114,6 @@ class MarkedFormula(NamedTuple):
 
     formula_id: int
     comment_id: int | None
-
-
-class LinkedTitle(NamedTuple):
-    """The title of a question that only a link names."""
-
-    id: int
-    title: str
 
 
 INSERT_FOUND = insert("found", FoundFormula)
@@ -121,7 +181,7 @@ class ListedIds(OfficialIds):
                 known.add(listed.id)
                 formulas.append(listed)
             numbers = self._space.expressions.intern_all([self._expression(listed) for listed in formulas])
-            work.executemany(INSERT_FOUND, map(_found, formulas, numbers))
+            work.executemany(INSERT_FOUND, [_found(*pair) for pair in zip(formulas, numbers, strict=True)])
             after = batch[-1].seq
             note(work, stage, after)
             ledger.save()
@@ -183,17 +243,18 @@ class ListedIds(OfficialIds):
     def segment_titles(self) -> None:
         """Store the titles of linked questions that the collection lacks; their formulas keep their official ids."""
         store, expressions = self._space.store, self._space.expressions
-        for row in rows(self._space.work, LinkedTitle, "SELECT id, title FROM titles ORDER BY seq"):
-            if number(store, "SELECT EXISTS(SELECT 1 FROM posts WHERE id = ?)", row.id):
+        for question, title in self._space.work.execute("SELECT id, title FROM titles ORDER BY seq").fetchall():
+            if number(store, "SELECT EXISTS(SELECT 1 FROM posts WHERE id = ?)", question):
                 continue
-            text = make_field(row.title, "placed-text", False).text
+            text = make_field(title, "placed-text", False).text
             known = self._numbered([one.formula_id for one in text.formulas])
             formulas = []
             for one in text.formulas:
                 same = known.get(one.formula_id)
                 expression = expressions.intern(one.text) if same is None else same.expression_id
                 formulas.append(one._replace(text=same.latex if same else one.text, expression_id=expression))
-            store.execute("INSERT OR IGNORE INTO titles VALUES(?, ?)", (row.id, text.with_formulas(formulas).stored))
+            stored = text.with_formulas(formulas).stored
+            store.execute("INSERT OR IGNORE INTO titles VALUES(?, ?)", (question, stored))
         store.commit()
 
     def flag_unplaced(self) -> None:
@@ -214,8 +275,64 @@ def _found(listed: ListedFormula, expression: int) -> FoundFormula:
 
 def _look_up(database: sqlite3.Connection, query: str, ids: Sequence[int]) -> dict[int, NumberedFormula]:
     known: dict[int, NumberedFormula] = {}
-    stream: Iterator[int] = iter(ids)
-    while chunk := list(islice(stream, CHUNK)):
+    for chunk in batched(ids, CHUNK):
         found = rows(database, NumberedFormula, query.format(", ".join("?" * len(chunk))), *chunk)
         known |= {formula.id: formula for formula in found}
     return known
+
+
+LINE_ENDS = re.compile(r"\r\n|[\r\n]")
+SPAN = f'<span class="{MATH_CLASS}">'
+SPELLINGS = (
+    f"{SPAN}$$ {{}} $${SPAN_CLOSE}",
+    f"{SPAN}$${{}}$${SPAN_CLOSE}",
+    f"{SPAN}${{}}${SPAN_CLOSE}",
+    f"{SPAN}{{}}{SPAN_CLOSE}",
+    "$${}$$",
+    "${}$",
+)
+# Between two blanks: the lab's last resort, which made a formula of the word "a". Only to reproduce the lab.
+LOOSE = (" {} ",)
+
+
+def marked_ids(text: str) -> list[int]:
+    """Return the ids of the official spans of a text."""
+    return [int(identifier) for identifier in MARKED_ID.findall(text)]
+
+
+def insert_spans(text: str, missing: Sequence[NumberedFormula], loose: bool) -> str:
+    """Return the text with an official span for each formula that can be found in it."""
+    spans: list[str] = []
+
+    def freeze(piece: str) -> str:
+        spans.append(piece)
+        return placeholder(len(spans) - 1)
+
+    text, at = LINE_ENDS.sub(" ", text), 0
+    pieces: list[str] = []
+    for span in math_spans(text):
+        if span.id:
+            pieces += (text[at : span.start], freeze(text[span.start : span.end]))
+            at = span.end
+    text = "".join([*pieces, text[at:]])
+    forms = SPELLINGS + (LOOSE if loose else ())
+    for formula in sorted(missing, key=lambda one: -len(one.latex)):
+        written = {formula.latex, html.escape(formula.latex, quote=False), html.escape(formula.latex)}
+        spelled = [(rank, form.format(inner)) for rank, form in enumerate(forms) for inner in written]
+        # The spelling that occurs first is taken, of those at one position the one with the lowest rank.
+        first = min(((text.find(one), rank, one) for rank, one in spelled if one in text), default=None)
+        if first is not None:
+            start, _, spelling = first
+            text = text[:start] + freeze(math_span(formula.latex, formula.id)) + text[start + len(spelling) :]
+    return fill(text, lambda at: spans[at])
+
+
+LISTED = "SELECT EXISTS(SELECT 1 FROM formulas) OR EXISTS(SELECT 1 FROM titles)"
+
+
+def official_ids(space: Workspace, sources: Sequence[Source], first_own_id: int | None) -> OfficialIds:
+    """Return the official ids of what was read of the sources. `first_own_id` is that of the collection that is added
+    to."""
+    if not any(source.official for source in sources) and not number(space.work, LISTED):
+        return OfficialIds(first_own_id)
+    return ListedIds(space, sources, first_own_id)
