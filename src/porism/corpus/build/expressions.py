@@ -45,8 +45,7 @@ class ExpressionIds:
     def intern(
         self, latex: str, mathml: str | None = None, content: str | None = None, visual_id: int | None = None
     ) -> int:
-        """Return the id of an expression, a new one for a new expression. The MathML and visual id of its first
-        appearance are kept."""
+        """Return the id of an expression, known or new; the MathML and visual id of its first appearance are kept."""
         key = expression_key(latex, mathml)
         known = self._cache.get(key)
         if known is None:

@@ -58,8 +58,7 @@ class RawField(NamedTuple):
 
 
 def make_fields(fields: Sequence[RawField], compat: bool) -> list[Field]:
-    """Segment fields, and keep one that cannot be segmented, or not in time, as plain text: one text must not end a
-    build."""
+    """Segment fields; one that cannot be segmented, or not in time, is plain text: it must not end a build."""
     try:
         with processor_limit(SECONDS):
             return [make_field_of_any_text(field.text, field.form, compat) for field in fields]

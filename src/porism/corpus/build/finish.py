@@ -35,8 +35,7 @@ VISUALS = """INSERT OR REPLACE INTO visuals SELECT visual_id, expression_id, num
 
 
 def finish_rows(store: sqlite3.Connection, shifts: Sequence[int], ledger: Ledger) -> None:
-    """Write users, links, votes, tags, formulas and visual ids; the work database is attached as `work`. Can be run
-    again."""
+    """Write the rest of the rows; the work database is attached as `work`. Can be run again."""
     for source, shift in enumerate(shifts):
         values = {"source": source, "shift": shift}
         for query in (USERS, LINKS, VOTES):

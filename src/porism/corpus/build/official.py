@@ -34,15 +34,6 @@ class FormulaPlace(NamedTuple):
     comment_id: int | None = None
 
 
-class SourceField(NamedTuple):
-    """A field of a source, with the ids that it has there."""
-
-    source: int
-    post_id: int
-    kind: int
-    comment_id: int | None = None
-
-
 class NumberedFormula(NamedTuple):
     """A formula that has an id: its expression and its LaTeX."""
 
@@ -65,7 +56,7 @@ class OfficialIds:
     def import_lists(self, on_batch: Callable[[], None]) -> None:
         """Add the formulas that sources list, and call `on_batch` now and then."""
 
-    def with_spans(self, text: str, field: SourceField) -> str:
+    def with_spans(self, text: str, source: int, post: int, kind: int, comment: int | None = None) -> str:
         """Return a field in which each formula that its source lists for it is in an official span."""
         return text
 
@@ -109,15 +100,8 @@ class ListedFormula(NamedTuple):
     content: str | None
 
 
-class MarkedFormula(NamedTuple):
-    """An official formula that a text marks, and the comment of that text."""
-
-    formula_id: int
-    comment_id: int | None
-
-
 INSERT_FOUND = insert("found", FoundFormula)
-INSERT_MARKED = insert("placed", MarkedFormula).replace("INSERT", "INSERT OR IGNORE", 1)
+INSERT_MARKED = "INSERT OR IGNORE INTO placed(formula_id, comment_id) VALUES(?, ?)"
 LISTED_FORMULAS = """SELECT f.seq, f.id, f.post_id, f.thread_id, f.kind, f.comment_id, f.visual_id, f.old_visual_id,
     f.issue, f.latex,
     coalesce(f.mathml, (SELECT text FROM mathml m WHERE m.source = f.source AND m.id = f.id AND m.field = 'mathml')),
@@ -150,7 +134,7 @@ class ListedIds(OfficialIds):
         # Of the current batch: formulas that are known, those that no list has, and those that texts mark.
         self._known: dict[int, NumberedFormula] = {}
         self._unlisted: dict[int, NumberedFormula] = {}
-        self._marked: list[MarkedFormula] = []
+        self._marked: list[tuple[int, int | None]] = []  # with the comment of the text
 
     def import_lists(self, on_batch: Callable[[], None]) -> None:
         """Add the formulas that sources list; those without an id get one."""
@@ -179,19 +163,17 @@ class ListedIds(OfficialIds):
                     ledger.drop("formulas", "the id appeared before", f"formula {listed.id}")
                     continue
                 known.add(listed.id)
+                if not self._space.compat:  # then the lab's files are wanted as they are
+                    listed = listed._replace(latex=decode_latex(listed.latex))
                 formulas.append(listed)
-            numbers = self._space.expressions.intern_all([self._expression(listed) for listed in formulas])
+            new = [NewExpression(one.latex, one.mathml, one.content, one.visual_id) for one in formulas]
+            numbers = self._space.expressions.intern_all(new)
             work.executemany(INSERT_FOUND, [_found(*pair) for pair in zip(formulas, numbers, strict=True)])
             after = batch[-1].seq
             note(work, stage, after)
             ledger.save()
             work.commit()
             on_batch()
-
-    def _expression(self, listed: ListedFormula) -> NewExpression:
-        """Return the expression of a formula: entities are decoded, unless the lab's files are wanted as they are."""
-        latex = listed.latex if self._space.compat else decode_latex(listed.latex)
-        return NewExpression(latex, listed.mathml, listed.content, listed.visual_id)
 
     def _numbered(self, ids: Sequence[int]) -> dict[int, NumberedFormula]:
         """Return the formulas of these ids that are in the new collection, or else in the one that is added to."""
@@ -200,11 +182,10 @@ class ListedIds(OfficialIds):
             found |= _look_up(self._space.store, IN_STORE, [one for one in ids if one not in found])
         return found
 
-    def with_spans(self, text: str, field: SourceField) -> str:
+    def with_spans(self, text: str, source: int, post: int, kind: int, comment: int | None = None) -> str:
         """Return a field in which each formula that its source lists for it is in an official span.
 
         A formula that the source assigns to no comment goes to the first one that has it."""
-        source, post, kind, comment = field
         if not self._lists[source] or not text:
             return text
         if self._post != (source, post):
@@ -223,15 +204,14 @@ class ListedIds(OfficialIds):
         self._known = self._numbered(list(ids))
 
     def numbered(self, formula: Segment, place: FormulaPlace, add: AddFormula) -> Segment:
-        """Return a formula of a text with its id and its expression. The LaTeX that a source lists for an id wins over
-        that of the text."""
+        """Return a formula of a text with its ids. The LaTeX that a source lists wins over that of the text."""
         official = formula.formula_id
         if not official:
             return super().numbered(formula, place, add)
         known = self._known.get(official) or self._unlisted.get(official)
         if known is None:
             known = self._unlisted[official] = add(formula.text, place, official)
-        self._marked.append(MarkedFormula(official, place.comment_id))
+        self._marked.append((official, place.comment_id))
         return Segment("formula", known.latex, known.id, known.expression_id, formula.display)
 
     def write_batch(self) -> None:
@@ -258,8 +238,7 @@ class ListedIds(OfficialIds):
         store.commit()
 
     def flag_unplaced(self) -> None:
-        """Give issue d to listed formulas that the text of their post lacks; add the comment of a formula where the
-        list does not say it."""
+        """Give issue d to listed formulas that no text has; add the comment of a formula where the list lacks it."""
         work = self._space.work
         query = f"SELECT id FROM found WHERE {UNPLACED} AND issue NOT LIKE 'd%' ORDER BY id"
         for (formula_id,) in work.execute(query).fetchall():
@@ -331,8 +310,7 @@ LISTED = "SELECT EXISTS(SELECT 1 FROM formulas) OR EXISTS(SELECT 1 FROM titles)"
 
 
 def official_ids(space: Workspace, sources: Sequence[Source], first_own_id: int | None) -> OfficialIds:
-    """Return the official ids of what was read of the sources. `first_own_id` is that of the collection that is added
-    to."""
+    """Return the official ids of the sources. `first_own_id` is that of the collection that is added to."""
     if not any(source.official for source in sources) and not number(space.work, LISTED):
         return OfficialIds(first_own_id)
     return ListedIds(space, sources, first_own_id)

@@ -134,8 +134,7 @@ def read_mathml(latex: str, mathml: str, content: str | None) -> Parsed | str:
 
 
 def without_places(parsed: Parsed) -> None:
-    """Remove the positions of nodes. Pages draw formulas from their LaTeX, where positions of other MathML would
-    highlight other symbols."""
+    """Remove the positions of nodes: pages draw formulas from their LaTeX, where they would mean other symbols."""
     for tree in (parsed.layout, parsed.operators):
         for node in tree.walk():
             node.places = ()
@@ -157,8 +156,7 @@ class Parsing:
         self._queue: _Queue | None = None if pool is None else TaskQueue(pool, self._parse)
 
     def begin(self) -> None:
-        """Let idle workers parse the expressions that are there, in whole batches; their results wait, so there are at
-        most AHEAD batches."""
+        """Let idle workers parse whole batches of what is there; at most AHEAD batches, since their results wait."""
         queue = self._queue
         while queue is not None and len(queue) < AHEAD and len(batch := self._next_batch()) == BATCH:
             queue.submit(batch, _task(batch))

@@ -61,8 +61,7 @@ def build(
     jobs: Jobs = 0,
     progress: Progress | None = None,
 ) -> Path:
-    """Build a collection, or continue a build that was stopped. With `base`, the new collection is that one with the
-    sources added."""
+    """Build a collection, or continue a stopped build. With `base`, sources are added to that collection."""
     place = Path(target)
     if place.exists():
         raise already_exists(place)
@@ -70,12 +69,13 @@ def build(
         base.collection.check_formulas()
     work = place.parent / f".{place.name}.partial"
     # Sources with official ids first; the other formulas are numbered after them.
-    plan = Plan(sorted(sources, key=lambda source: not source.official), options or Options(), base)
+    sources = sorted(sources, key=lambda source: not source.official)
     progress = progress or Silent()
+    made = _Build(work, sources, options or Options(), base, jobs, progress)
     with _disk_errors(place), only_writer(place), _sorting_in(place.parent):
         if place.exists():  # another process finished it a moment ago
             raise already_exists(place)
-        text = plan.text()
+        text = made.plan()
         if work.is_dir():
             if (work / PLAN).is_file() and (work / PLAN).read_text("utf-8") == text:
                 progress.say("continuing a stopped build")
@@ -85,7 +85,7 @@ def build(
         if not work.is_dir():
             work.mkdir()
             (work / PLAN).write_text(text, "utf-8")
-        _Build(work, plan, jobs, progress).run()
+        made.run()
         # The plan first: without it, a build that dies here is not continued.
         (work / PLAN).unlink()
         (work / WORK).unlink()
@@ -126,35 +126,34 @@ def _disk_errors(place: Path) -> Iterator[None]:
         raise PorismError(f"cannot be used: {error.strerror}", where=name, fix=fix) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a build makes of what. A stopped build of another plan cannot be continued."""
+class _Build:
+    def __init__(
+        self,
+        folder: Path,
+        sources: Sequence[Source],
+        options: Options,
+        base: Base | None,
+        jobs: Jobs,
+        progress: Progress,
+    ) -> None:
+        self.folder = folder
+        self.sources = sources
+        self.options = options
+        self.base = base.collection if base else None
+        self.apart = base is not None and base.apart
+        self.jobs = jobs
+        self.progress = progress
+        self.names = [source.path.resolve().name for source in sources]
 
-    sources: Sequence[Source]
-    options: Options
-    base: Base | None
-
-    def text(self) -> str:
-        """Return the plan as JSON, with the sizes and times of all files."""
+    def plan(self) -> str:
+        """Return what is made of what, as JSON. A stopped build of another plan cannot be continued."""
         inputs = []
         for one in self.sources:
             parts = [[part.name, part.size, part.age] for part in one.parts()]
             inputs.append({"path": str(one.path.resolve()), "kind": one.kind, "parts": parts})
-        base = {"digest": self.base.collection.digest, "apart": self.base.apart} if self.base else None
+        base = {"digest": self.base.digest, "apart": self.apart} if self.base else None
         known = {"format": FORMAT, "version": __version__, "options": self.options.as_dict()}
         return json.dumps(known | {"sources": inputs, "base": base}, indent=1, sort_keys=True)
-
-
-class _Build:
-    def __init__(self, work: Path, plan: Plan, jobs: Jobs, progress: Progress) -> None:
-        self.folder = work
-        self.sources = plan.sources
-        self.options = plan.options
-        self.base = plan.base.collection if plan.base else None
-        self.apart = plan.base is not None and plan.base.apart
-        self.jobs = jobs
-        self.progress = progress
-        self.names = [source.path.resolve().name for source in plan.sources]
 
     def run(self) -> None:
         """Run all stages."""

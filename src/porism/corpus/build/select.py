@@ -120,8 +120,7 @@ def rules(options: Options, official: Sequence[int]) -> list[DropRule]:
 
 
 def _file(database: sqlite3.Connection, source: int, name: str, table: str) -> str:
-    """Return the file from which the posts or comments of a source were read; in a cut, comments are in the lines of
-    their posts."""
+    """Return the file of the posts or comments of a source; in a cut, comments are in the lines of their posts."""
     files = [row[0] for row in database.execute("SELECT name FROM parts WHERE source = ? ORDER BY rowid", (source,))]
     mine = [file for wanted in (table, "posts") for file in files if file.lower().startswith(wanted)]
     return f"{name}/{mine[0]}" if mine else name

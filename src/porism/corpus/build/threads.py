@@ -11,26 +11,11 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
+from porism.corpus.build import work
 from porism.corpus.build.expressions import Workspace
 from porism.corpus.build.fields import Field, RawField, field_remarks, make_fields, removed_formulas
-from porism.corpus.build.official import FormulaPlace, NumberedFormula, OfficialIds, SourceField
-from porism.corpus.build.work import (
-    ANSWER,
-    COMMENT,
-    QUESTION,
-    TITLE,
-    CommentRow,
-    FoundFormula,
-    PostRow,
-    columns,
-    insert,
-    note,
-    number,
-    progress,
-    replace,
-    rows,
-    top_id,
-)
+from porism.corpus.build.official import FormulaPlace, NumberedFormula, OfficialIds
+from porism.corpus.build.work import COMMENT, TITLE, CommentRow, FoundFormula, PostRow
 from porism.corpus.sources.raw import TITLE_FORM, Form, RawPost
 from porism.corpus.store.schema import CollectionComment, CollectionPost
 from porism.parallel import Pool, ordered
@@ -39,20 +24,23 @@ from porism.text.segment import Text
 THREADS = 200  # of a batch
 ROWS = 10  # that are read together: the largest are 2 million characters
 BATCH_TEXT = 2_000_000  # characters of a batch, of which several wait for workers
-BODY_KIND = {"question": QUESTION, "answer": ANSWER}
+BODY_KIND = {"question": work.QUESTION, "answer": work.ANSWER}
 
 # What is segmented, some rows at a time. NOT INDEXED: an index of the source would read and sort all its rows for each
 # batch.
-QUESTIONS = f"SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'question'"
-LATE_ANSWERS = f"""SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'answer' AND NOT EXISTS
+QUESTIONS = f"SELECT {work.columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'question'"
+LATE_ANSWERS = f"""SELECT {work.columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'answer'
+    AND NOT EXISTS
     (SELECT 1 FROM posts o WHERE o.source = posts.source AND o.id = posts.parent_id AND o.kind = 'question')"""
-LATE_COMMENTS = f"""SELECT {columns(CommentRow)} FROM comments NOT INDEXED WHERE source = ? AND NOT EXISTS
+LATE_COMMENTS = f"""SELECT {work.columns(CommentRow)} FROM comments NOT INDEXED WHERE source = ? AND NOT EXISTS
     (SELECT 1 FROM posts o WHERE o.source = comments.source AND o.id = comments.post_id)"""
 NEXT = f" AND seq > ? ORDER BY seq LIMIT {ROWS}"
-ANSWERS = f"SELECT {columns(PostRow)} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
-COMMENTS = f"SELECT {columns(CommentRow)} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
-INSERT_FOUND = insert("found", FoundFormula)
-INSERT_POST, INSERT_COMMENT = replace("posts", CollectionPost), replace("comments", CollectionComment)
+ANSWERS = (
+    f"SELECT {work.columns(PostRow)} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
+)
+COMMENTS = f"SELECT {work.columns(CommentRow)} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
+INSERT_FOUND = work.insert("found", FoundFormula)
+INSERT_POST, INSERT_COMMENT = work.replace("posts", CollectionPost), work.replace("comments", CollectionComment)
 BASE_THREAD = "SELECT thread_id FROM base_posts WHERE id = ?"
 
 
@@ -121,16 +109,17 @@ class Segmenter:
         self.source = source.number
         self.name = source.name
         self.shift = source.shift
-        self.following = max(official.first_own_id or 1, top_id(self.work) + 1)
+        self.following = max(official.first_own_id or 1, work.top_id(self.work) + 1)
         # What the current batch adds.
         self.found: list[FoundFormula] = []
         self.posts: list[CollectionPost] = []
         self.comments: list[CollectionComment] = []
-        self.has_revisions = number(self.work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source)
+        self.has_revisions = work.number(
+            self.work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source
+        )
 
     def run(self, pool: Pool | None, advance: Callable[[int], None]) -> None:
-        """Segment all threads, from where an earlier build stopped, then what belongs to threads of the collection that
-        is added to."""
+        """Segment what an earlier build left: all threads, then what belongs to threads that are added to."""
         batches = self._batches("threads", PostRow, QUESTIONS, self._thread)
         if self.added_to:
             answers = self._batches("late answers", PostRow, LATE_ANSWERS, self._late_answer)
@@ -139,7 +128,7 @@ class Segmenter:
         tasks = ((batch, self._fields(batch)) for batch in batches)
         for batch, fields in ordered(pool, partial(make_fields, compat=self.compat), tasks):
             self._write(batch, fields)
-            note(self.work, batch.stage, batch.last)
+            work.note(self.work, batch.stage, batch.last)
             self.ledger.save()
             # The store first: if the build dies between the two, the batch is segmented again with the same ids.
             self.store.commit()
@@ -151,29 +140,29 @@ class Segmenter:
     ) -> Iterator[Batch]:
         """Yield rows in the order of `seq`, each with the posts and comments that belong to it."""
         stage = f"{name} {self.source}"
-        after = progress(self.work, stage)
+        after = work.progress(self.work, stage)
         items: list[ThreadItem] = []
-        number = characters = 0
-        while found := rows(self.work, kind, query + NEXT, self.source, after):
+        threads = characters = 0
+        while found := work.rows(self.work, kind, query + NEXT, self.source, after):
             for row in found:
                 own = list(gather(row))
                 items += own
-                after, number = row.seq, number + 1
+                after, threads = row.seq, threads + 1
                 characters += sum(len(item.row.body) for item in own)
                 # Text is limited as well as the number of threads, so that memory stays flat where posts are large.
-                if number == THREADS or characters > BATCH_TEXT:
+                if threads == THREADS or characters > BATCH_TEXT:
                     yield Batch(stage, items, after)
-                    items, number, characters = [], 0, 0
+                    items, threads, characters = [], 0, 0
         if items:
             yield Batch(stage, items, after)
 
     def _thread(self, question: PostRow) -> Iterator[ThreadItem]:
-        for post in (question, *rows(self.work, PostRow, ANSWERS, self.source, question.id)):
+        for post in (question, *work.rows(self.work, PostRow, ANSWERS, self.source, question.id)):
             yield from self._with_comments(post, question.id + self.shift)
 
     def _with_comments(self, post: PostRow, thread: int) -> Iterator[ThreadItem]:
         yield ThreadItem(thread, post)
-        for comment in rows(self.work, CommentRow, COMMENTS, self.source, post.id):
+        for comment in work.rows(self.work, CommentRow, COMMENTS, self.source, post.id):
             yield ThreadItem(thread, comment)
 
     def _late_answer(self, answer: PostRow) -> Iterator[ThreadItem]:
@@ -184,13 +173,13 @@ class Segmenter:
 
     def _base_thread(self, post: int) -> int:
         """Return the thread of a post of the collection that is added to."""
-        return number(self.work, BASE_THREAD, post + self.shift)
+        return work.number(self.work, BASE_THREAD, post + self.shift)
 
     def _fields(self, batch: Batch) -> list[RawField]:
         fields: list[RawField] = []
 
         def add(text: str, form: Form, *place: int) -> None:
-            fields.append(RawField(self.official.with_spans(text, SourceField(self.source, *place)), form))
+            fields.append(RawField(self.official.with_spans(text, self.source, *place), form))
 
         for item in batch.items:
             row = item.row

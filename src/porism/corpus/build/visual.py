@@ -61,8 +61,7 @@ class VisualIds:
         self._next = max(first, 1 + max(highest, number(work, "SELECT max(visual_id) FROM visual_keys")))
 
     def assign(self, expressions: Sequence[VisualKeyRow]) -> list[int | None]:
-        """Return the visual ids of a batch of expressions in the order of their ids, None for those that wait for the
-        official ones."""
+        """Return the visual ids of expressions in the order of ids, None for those that wait for official ones."""
         keys = list({one.key for one in expressions})
         marks = ", ".join("?" * len(keys))
         known = dict(self._work.execute(f"SELECT key, visual_id FROM visual_keys WHERE key IN ({marks})", keys))

@@ -251,8 +251,7 @@ def stage_part(
 
 
 def _limited(stream: Iterator[Record]) -> Iterator[Record]:
-    """Yield the records of one batch. Text is limited as well as their number, so that memory stays flat where posts
-    are large."""
+    """Yield the records of one batch. Its text is limited too, so that memory stays flat where posts are large."""
     size = 0
     for record in islice(stream, BATCH):
         yield record

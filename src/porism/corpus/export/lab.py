@@ -152,9 +152,9 @@ def _tables(content: Content, folder: Path) -> None:
                 stream = stack.enter_context((path / f"{part}.tsv").open("w", encoding="utf-8", newline=""))
                 writers[field] = csv.writer(stream, delimiter="\t", lineterminator="\n")
                 writers[field].writerow(V3)
-            for at, row in enumerate(rows, 1):
+            for at, (shared, cells) in enumerate(rows, 1):
                 for field, writer in writers.items():
-                    writer.writerow((*row.shared, row.cells[field]))
+                    writer.writerow((*shared, cells[field]))
                 if at == size and part < PARTS:
                     break
 
@@ -166,14 +166,8 @@ class MathML(NamedTuple):
     content: str
 
 
-class TableRow(NamedTuple):
-    """A row of the three tables: the cells that they share, and the cell of each."""
-
-    shared: tuple[object, ...]
-    cells: dict[str, str]
-
-
-def _rows(content: Content) -> Iterator[TableRow]:
+def _rows(content: Content) -> Iterator[tuple[tuple[object, ...], dict[str, str]]]:
+    """Yield the rows of the three tables: the cells that they share, and the cell of each."""
     batches = ((batch, batch) for batch in batched(content.formulas_with_mathml(), BATCH))  # label and task of a worker
     with workers(0) as pool:
         for batch, converted in ordered(pool, mathml_of_all, batches):
@@ -181,7 +175,7 @@ def _rows(content: Content) -> Iterator[TableRow]:
                 one = given.formula
                 place = (one.id, one.post_id, one.thread_id, one.kind, one.comment_id)
                 cells = {"latex": one.latex, "mathml": mathml.presentation, "content": mathml.content}
-                yield TableRow((*place, one.old_visual_id, one.visual_id, one.issue), cells)
+                yield (*place, one.old_visual_id, one.visual_id, one.issue), cells
 
 
 def mathml_of_all(formulas: list[FormulaMathML]) -> list[MathML]:

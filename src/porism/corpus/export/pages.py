@@ -126,8 +126,7 @@ def _links(thread: Thread, titles: Mapping[int, Text], paths: Mapping[int, str])
 
 
 def thread_page(thread: Thread, users: Mapping[int, User], titles: Mapping[int, Text], paths: Mapping[int, str]) -> str:
-    """Return the page of a thread, answers in the order of the collection, with authors and titles of linked
-    questions."""
+    """Return the page of a thread, answers in the order of the collection."""
     question = thread.question
     up = "../" * paths[question.id].count("/")
     tags = " ".join(f'<span class="tag">{html.escape(tag)}</span>' for tag in question.tags)

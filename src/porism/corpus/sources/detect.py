@@ -62,8 +62,7 @@ def _choices() -> str:
 
 
 def _refuse_parent_folder(path: Path, found: str) -> None:
-    """Refuse a folder that itself holds at most documents, but has a dump one level below: whoever names it means the
-    dump."""
+    """Refuse a folder with a dump one level below, and at most documents of its own: the dump is meant."""
     below = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
     for folder in below:
         for name in INSIDE:

@@ -9,25 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from porism.corpus.sources import xmlrows
-from porism.corpus.sources.raw import (
-    Dropped,
-    Form,
-    Meter,
-    Part,
-    RawBadge,
-    RawComment,
-    RawLink,
-    RawPost,
-    RawRevision,
-    RawUser,
-    RawVote,
-    Record,
-    RowError,
-    SourceKind,
-    keep,
-    whole_number,
-)
+from porism.corpus.sources import raw, xmlrows
+from porism.corpus.sources.raw import Dropped, Meter, Part, Record, RowError
 from porism.corpus.sources.xmlrows import Attributes, BadRow
 from porism.errors import PorismError
 from porism.files import open_bytes
@@ -48,7 +31,7 @@ def required_number(row: Attributes, name: str) -> int:
     text = row.get(name)
     if text is None:
         raise RowError(f"no {name}")
-    return whole_number(text, name)
+    return raw.whole_number(text, name)
 
 
 def optional_number(row: Attributes, name: str) -> int | None:
@@ -65,8 +48,8 @@ class RowReader:
     """Turns rows of a dump into records. With `placed`, formulas are already in spans with official ids."""
 
     def __init__(self, placed: bool) -> None:
-        self.post_form: Form = "placed" if placed else "html"
-        self.comment_form: Form = "placed-text" if placed else "text"
+        self.post_form: raw.Form = "placed" if placed else "html"
+        self.comment_form: raw.Form = "placed-text" if placed else "text"
         # A post of a site has at most 30,000 characters; anything much larger is damage, not a post.
         self.post_characters, self.post_tags = limit("post_characters"), limit("post_tags")
         self.comment_characters = limit("comment_characters")
@@ -82,7 +65,7 @@ class RowReader:
             raise RowError(f"body of more than {self.post_characters:,} characters")
         if body.count("<") > self.post_tags:
             raise RowError(f"body of more than {self.post_tags:,} tags")
-        return RawPost(
+        return raw.RawPost(
             id=required_number(row, "Id"),
             kind=kind,  # type: ignore[arg-type]
             parent_id=required_number(row, "ParentId") if kind == "answer" else None,
@@ -104,7 +87,7 @@ class RowReader:
         text = row.get("Text", "")
         if len(text) > self.comment_characters:
             raise RowError(f"text of more than {self.comment_characters:,} characters")
-        return RawComment(
+        return raw.RawComment(
             id=required_number(row, "Id"),
             post_id=required_number(row, "PostId"),
             body=text,
@@ -121,27 +104,29 @@ class RowReader:
         if kind is None:
             raise RowError("neither related nor duplicate")
         ends = (required_number(row, "PostId"), required_number(row, "RelatedPostId"))
-        return RawLink(*ends, kind)  # type: ignore[arg-type]
+        return raw.RawLink(*ends, kind)  # type: ignore[arg-type]
 
     def user(self, row: Attributes, line: int) -> Record:
         """Return a user."""
-        return RawUser(required_number(row, "Id"), row.get("DisplayName", ""), optional_number(row, "Reputation") or 0)
+        return raw.RawUser(
+            required_number(row, "Id"), row.get("DisplayName", ""), optional_number(row, "Reputation") or 0
+        )
 
     def badge(self, row: Attributes, line: int) -> Record:
         """Return a badge; old dumps have no class, which means bronze."""
-        return RawBadge(required_number(row, "UserId"), optional_number(row, "Class") or 3)
+        return raw.RawBadge(required_number(row, "UserId"), optional_number(row, "Class") or 3)
 
     def vote(self, row: Attributes, line: int) -> Record:
         """Return a vote."""
         ids = required_number(row, "PostId"), required_number(row, "VoteTypeId")
-        return RawVote(*ids, optional_number(row, "BountyAmount") or 0)
+        return raw.RawVote(*ids, optional_number(row, "BountyAmount") or 0)
 
     def revision(self, row: Attributes, line: int) -> Record:
         """Return an older title or body; other events of a post's history hold no formulas."""
         field = REVISED_FIELDS.get(row.get("PostHistoryTypeId", ""))
         if field is None:
             raise RowError("an event without a title or a body")
-        return RawRevision(required_number(row, "PostId"), field, row.get("Text", ""))  # type: ignore[arg-type]
+        return raw.RawRevision(required_number(row, "PostId"), field, row.get("Text", ""))  # type: ignore[arg-type]
 
 
 class DumpFile(NamedTuple):
@@ -179,7 +164,7 @@ def read_rows(
         if what in DATED and not DATE.fullmatch(date := attributes.get("CreationDate", "")):
             yield Dropped(f"dates of {what}", f"invalid or missing date {date[:40]!r}, kept without", place)
             attributes["CreationDate"] = ""
-        yield keep(what, place, partial(read, reader, attributes, line))
+        yield raw.keep(what, place, partial(read, reader, attributes, line))
 
 
 def xml_part(name: str, path: Path, placed: bool) -> Part:
@@ -266,8 +251,7 @@ class SevenZip:
         return PorismError(fact, where=where, fix="fetch the archive again")
 
     def _read(self, name: str, member: Member, meter: Meter) -> Iterator[Record]:
-        """Unpack one member into a temporary file without a name, which ends with the process however that ends, and
-        read it."""
+        """Read one member from a temporary file without a name, which ends with the process however that ends."""
         with tempfile.TemporaryFile(prefix="porism-") as file:
             if not self._unpack(member, file):
                 raise self._broken(ValueError("the member is missing"), member.name)
@@ -295,8 +279,7 @@ class SevenZip:
 
 
 class _Output:
-    """What py7zr writes a member to: a file, within limits. It is both the factory and the product of py7zr's
-    protocol."""
+    """What py7zr writes a member to, within limits: both the factory and the product of py7zr's protocol."""
 
     def __init__(self, file: IO[bytes], expansion: Expansion) -> None:
         self._file = file
@@ -339,6 +322,6 @@ def _is_7z(path: Path) -> bool:
 
 
 KINDS = {
-    "dump": SourceKind("a Stack Exchange dump", lambda path: path.is_dir() and "Posts" in Dump(path).files(), Dump),
-    "7z": SourceKind("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
+    "dump": raw.SourceKind("a Stack Exchange dump", lambda path: path.is_dir() and "Posts" in Dump(path).files(), Dump),
+    "7z": raw.SourceKind("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
 }

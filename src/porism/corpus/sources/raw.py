@@ -6,7 +6,6 @@ once."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal, NamedTuple, Protocol, TypeVar
@@ -209,17 +208,11 @@ class Meter:
         self.bytes = 0
         self._reported = 0
 
-    @contextmanager
-    def watch(self, stream: IO[bytes]) -> Iterator[Callable[[int], bytes]]:
-        """Yield a function that reads the stream and counts; the stream is closed at the end."""
-
-        def read(size: int) -> bytes:
-            block = stream.read(size)
-            self.bytes += len(block)
-            return block
-
-        with stream:
-            yield read
+    def read(self, stream: IO[bytes], size: int) -> bytes:
+        """Read a block of a stream, and count its bytes."""
+        block = stream.read(size)
+        self.bytes += len(block)
+        return block
 
     def step(self) -> int:
         """Return the bytes read since the last call."""

@@ -65,8 +65,7 @@ def header(path: Path) -> list[str]:
 
 @contextmanager
 def utf8_text(path: str | Path) -> Iterator[IO[str]]:
-    """Open a file to read text. While it is read, report text that is not UTF-8, and rows that are not those of a
-    table."""
+    """Open a file to read text. While it is read, report what is not UTF-8, and rows that are not a table's."""
     with open_text(path) as stream:
         try:
             yield stream
@@ -75,8 +74,7 @@ def utf8_text(path: str | Path) -> Iterator[IO[str]]:
 
 
 def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row]:
-    """Yield the rows of a table that must be right as a whole; the first row that cannot be read is an error with its
-    line."""
+    """Yield the rows of a table; the first row that cannot be read is an error with its line."""
     for row in rows_of_table(path, needed, quoted=quoted):
         if isinstance(row, Dropped):
             raise PorismError(row.why, where=row.where, fix="correct the row")
@@ -86,8 +84,7 @@ def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[R
 def table_records(
     path: Path, needed: Sequence[str], make: Callable[[Row], Record | None], what: str, *, quoted: bool
 ) -> Iterator[Record]:
-    """Yield the records that `make` makes of rows; one that cannot be read is dropped with the reason, and reading goes
-    on."""
+    """Yield what `make` makes of rows; one that cannot be read is dropped with the reason, and reading goes on."""
     for row in rows_of_table(path, needed, quoted=quoted):
         if isinstance(row, Dropped):
             yield Dropped(what, row.why, row.where)
@@ -124,8 +121,7 @@ def _next(reader: Iterator[list[str]]) -> list[str] | str | None:
 
 
 class LimitedLines:
-    """The lines of a file as text. `number` is the line that was read last, `fault` what was wrong with it since it was
-    last cleared."""
+    """The lines of a file. `number` is that of the last one, `fault` what was wrong since it was last cleared."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream

@@ -42,10 +42,10 @@ def rows(
     open_file: Callable[[], IO[bytes]], where: str, meter: Meter | None = None, largest: int = 0
 ) -> Iterator[XmlRow | BadRow]:
     """Yield each row. A file that ends early, has no row that can be read, or has a document type is an error."""
-    reader = _RowParser(where, largest or limit("row_bytes"))
-    with (meter or Meter()).watch(open_file()) as read:
+    reader, meter = _RowParser(where, largest or limit("row_bytes")), meter or Meter()
+    with open_file() as stream:
         try:
-            while block := read(BLOCK):
+            while block := meter.read(stream, BLOCK):
                 yield from reader.feed(block)
             reader.end()
         except OSError as error:
@@ -121,7 +121,11 @@ class _RowParser:
             yield from self._rows
             self._rows.clear()
             if reason:
-                yield self._bad_row(reason)
+                self._bad_since_good += 1
+                if self._bad_since_good > MOST_BAD:
+                    fact, place = f"more than {MOST_BAD:,} rows in succession cannot be read", self._first_line
+                    raise PorismError(fact, where=f"{self._where}:{place}", fix="fetch the file again")
+                yield BadRow(self._first_line, reason)
             if (self._skipping or reason) and self._skip():
                 if len(self._held) > at:  # the row began in the block before
                     block, at = self._held + block[at:], 0
@@ -129,14 +133,6 @@ class _RowParser:
                     at -= len(self._held)
                 self._held, size = b"", PIECE
                 self._start()
-
-    def _bad_row(self, reason: str) -> BadRow:
-        """Return a bad row. A file of bad rows is refused."""
-        self._bad_since_good += 1
-        if self._bad_since_good > MOST_BAD:
-            where, fix = f"{self._where}:{self._first_line}", "fetch the file again"
-            raise PorismError(f"more than {MOST_BAD:,} rows in succession cannot be read", where=where, fix=fix)
-        return BadRow(self._first_line, reason)
 
     def _parse(self, block: bytes) -> str:
         """Parse a block. Return why the row behind the last good one cannot be read, or ""."""

@@ -10,22 +10,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 
-from porism.corpus.content import (
-    CommonVisual,
-    Expression,
-    FormulaMathML,
-    FormulaUses,
-    Occurrence,
-    TagCount,
-    UsingPost,
-    Visual,
-    VisualKey,
-    VisualTrees,
-    VisualUse,
-    VoteCount,
-    batched,
-    formulas_fingerprint,
-)
+from porism.corpus import content
+from porism.corpus.content import batched
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
 from porism.corpus.store.parts import CHUNK, REBUILD, Parts, part_names
 from porism.corpus.store.schema import (
@@ -66,7 +52,7 @@ class Collection:
         self.path = path
         self.manifest = manifest
         self.files = files
-        self.parts = parts or Parts.open([path / part for part in part_names(manifest)], REBUILD)
+        self.parts = parts or Parts.open(self.part_folders)
 
     @classmethod
     def open(cls, path: str | Path, verify: Verify = "quick") -> Collection:
@@ -123,7 +109,7 @@ class Collection:
 
     def check_formulas(self) -> None:
         """Refuse formulas that another version of Porism parsed: their trees would not match those of queries."""
-        if self.manifest.get("formulas") != formulas_fingerprint():
+        if self.manifest.get("formulas") != content.formulas_fingerprint():
             fact = "its formulas were parsed by another version of Porism"
             raise PorismError(fact, where=str(self.path), fix=REBUILD)
 
@@ -214,12 +200,12 @@ class Collection:
         rows = self._batch(self.parts.rows, FORMULA + "WHERE f.post_id IN ({}) ORDER BY f.id", ids)
         return _grouped(map(to_formula, rows), lambda formula: formula.post_id)
 
-    def visuals_by_post(self, ids: Sequence[int]) -> dict[int, list[VisualUse]]:
+    def visuals_by_post(self, ids: Sequence[int]) -> dict[int, list[content.VisualUse]]:
         """Return the visual ids of the formulas of each post, and the kind of text that each occurs in."""
         query = "SELECT id, post_id, kind, visual_id FROM formulas WHERE post_id IN ({}) ORDER BY id"
-        found: dict[int, list[VisualUse]] = {}
+        found: dict[int, list[content.VisualUse]] = {}
         for _, post_id, kind, visual_id in self._batch(self.parts.rows, query, ids):
-            found.setdefault(post_id, []).append(VisualUse(FORMULA_KINDS[kind], visual_id))
+            found.setdefault(post_id, []).append(content.VisualUse(FORMULA_KINDS[kind], visual_id))
         return found
 
     def instances(self, visual_ids: Sequence[int], most: int, returnable: bool = False) -> dict[int, list[Formula]]:
@@ -233,7 +219,7 @@ class Collection:
         query = f"{FORMULA} WHERE f.visual_id = ? {kept} ORDER BY f.id LIMIT ?"
         return map(to_formula, islice(self.parts.rows(query, (visual_id, most)), most))
 
-    def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
+    def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, content.FormulaUses]:
         """Return the first posts that use each visual id, with titles, and how many do among `most` formulas."""
         first: dict[int, list[Formula]] = {}
         for number in visual_ids:
@@ -243,26 +229,28 @@ class Collection:
             first[number] = list(in_posts.values())
         titles = self.titles_by_id([one.thread_id for own in first.values() for one in own[:shown]])
         return {
-            number: FormulaUses([UsingPost(one, titles.get(one.thread_id, EMPTY)) for one in own[:shown]], len(own))
+            number: content.FormulaUses(
+                [content.UsingPost(one, titles.get(one.thread_id, EMPTY)) for one in own[:shown]], len(own)
+            )
             for number, own in first.items()
         }
 
-    def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:
+    def expressions_by_id(self, ids: Sequence[int]) -> dict[int, content.Expression]:
         """Return expressions by their ids."""
         rows = self._batch(self.parts.newest_rows, "SELECT * FROM expressions WHERE id IN ({}) ORDER BY id", ids)
         return self._all_found({one.id: one for one in map(to_expression, rows)}, ids, "expression")
 
-    def expressions_by_formula(self, ids: Sequence[int]) -> dict[int, Expression]:
+    def expressions_by_formula(self, ids: Sequence[int]) -> dict[int, content.Expression]:
         """Return the expression of each formula."""
         query = "SELECT id, expression_id FROM formulas WHERE id IN ({}) ORDER BY id"
         expression_of = self._all_found(dict(self._batch(self.parts.rows, query, ids)), ids, "formula")
         expressions = self.expressions_by_id(list(expression_of.values()))
         return {number: expressions[expression] for number, expression in expression_of.items()}
 
-    def visuals_by_id(self, ids: Sequence[int]) -> dict[int, Visual]:
+    def visuals_by_id(self, ids: Sequence[int]) -> dict[int, content.Visual]:
         """Return the groups with these visual ids."""
         rows = self._batch(self.parts.newest_rows, "SELECT * FROM visuals WHERE id IN ({}) ORDER BY id", ids)
-        found = {one.id: one for one in map(Visual._make, rows) if one.formulas}
+        found = {one.id: one for one in map(content.Visual._make, rows) if one.formulas}
         return self._all_found(found, ids, "visual id")
 
     def images(self, names: Sequence[str]) -> dict[str, bytes]:
@@ -318,47 +306,47 @@ class Collection:
         """Yield all formulas, one for each occurrence."""
         return map(to_formula, self.parts.rows(FORMULA + "ORDER BY f.id"))
 
-    def formulas_with_mathml(self) -> Iterator[FormulaMathML]:
+    def formulas_with_mathml(self) -> Iterator[content.FormulaMathML]:
         """Yield all formulas with the Presentation and Content MathML of their source."""
         query = FORMULA.replace("f.issue", "f.issue, e.mathml, e.content", 1) + "ORDER BY f.id"
-        return (FormulaMathML(to_formula(row[:-2]), row[-2], row[-1]) for row in self.parts.rows(query))
+        return (content.FormulaMathML(to_formula(row[:-2]), row[-2], row[-1]) for row in self.parts.rows(query))
 
-    def expressions(self) -> Iterator[Expression]:
+    def expressions(self) -> Iterator[content.Expression]:
         """Yield the distinct expressions with their trees; ids are 1, 2, 3, ... in order of first appearance."""
         return map(to_expression, self.parts.newest_rows("SELECT * FROM expressions ORDER BY id"))
 
-    def occurrences(self) -> Iterator[Occurrence]:
+    def occurrences(self) -> Iterator[content.Occurrence]:
         """Yield every formula that a search may return."""
         query = "SELECT id, post_id, expression_id, visual_id FROM formulas WHERE issue NOT IN ('d', 'dv') ORDER BY id"
-        return map(Occurrence._make, self.parts.rows(query))
+        return map(content.Occurrence._make, self.parts.rows(query))
 
     def returnable_visuals(self) -> Iterator[int]:
         """Yield the visual ids of the formulas that a search may return, in ascending order."""
         query = "SELECT DISTINCT visual_id FROM formulas WHERE issue NOT IN ('d', 'dv') ORDER BY visual_id"
         return (row[0] for row in self.parts.newest_rows(query))
 
-    def visual_trees(self, visual_ids: Sequence[int]) -> Iterator[VisualTrees]:
+    def visual_trees(self, visual_ids: Sequence[int]) -> Iterator[content.VisualTrees]:
         """Yield the expressions that represent visual ids, in ascending order of the ids, read together."""
         for chunk in batched(visual_ids, CHUNK):
             query = f"""SELECT v.id, e.id, e.latex, e.trees FROM visuals v JOIN expressions e ON e.id = v.expression_id
                 WHERE v.id IN ({", ".join("?" * len(chunk))}) ORDER BY v.id"""
-            yield from map(VisualTrees._make, self.parts.newest_rows(query, chunk))
+            yield from map(content.VisualTrees._make, self.parts.newest_rows(query, chunk))
 
-    def visual_keys(self) -> Iterator[VisualKey]:
+    def visual_keys(self) -> Iterator[content.VisualKey]:
         """Yield the visual id and the visual key of every formula, which `visual.recluster` needs."""
         query = "SELECT f.id, f.visual_id, e.key FROM formulas f JOIN expressions e ON e.id = f.expression_id"
-        return map(VisualKey._make, self.parts.rows(query + " ORDER BY f.id"))
+        return map(content.VisualKey._make, self.parts.rows(query + " ORDER BY f.id"))
 
-    def visuals(self) -> Iterator[Visual]:
+    def visuals(self) -> Iterator[content.Visual]:
         """Yield the groups of formulas that look the same."""
         rows = self.parts.newest_rows("SELECT * FROM visuals ORDER BY id")
-        return (visual for visual in map(Visual._make, rows) if visual.formulas)
+        return (visual for visual in map(content.Visual._make, rows) if visual.formulas)
 
-    def most_common(self, number: int) -> Iterator[CommonVisual]:
+    def most_common(self, number: int) -> Iterator[content.CommonVisual]:
         """Yield the groups with most formulas."""
         found = self.parts.most_common_visuals(number)
         expressions = self.expressions_by_id([visual.expression_id for visual in found])
-        return (CommonVisual(expressions[one.expression_id].latex, one.formulas, one.id) for one in found)
+        return (content.CommonVisual(expressions[one.expression_id].latex, one.formulas, one.id) for one in found)
 
     def formula_posts(self) -> Iterator[int]:
         """Yield the post of each formula, in the order of posts."""
@@ -373,18 +361,18 @@ class Collection:
         """Whether there is a table of pictures; collections of older versions have none."""
         return self.parts.one("SELECT 1 FROM sqlite_master WHERE type = 'table' AND name = 'images'") is not None
 
-    def tags(self) -> Iterator[TagCount]:
+    def tags(self) -> Iterator[content.TagCount]:
         """Yield each tag with its number of questions, the most common first."""
         counts: Counter[str] = Counter()
         for name, posts in self.parts.rows("SELECT name, posts FROM tags ORDER BY name"):
             counts[name] += posts
-        found = (TagCount(name, posts) for name, posts in counts.items() if posts > 0)
+        found = (content.TagCount(name, posts) for name, posts in counts.items() if posts > 0)
         return iter(sorted(found, key=lambda tag: (-tag.posts, tag.name)))
 
-    def all_votes(self) -> Iterator[VoteCount]:
+    def all_votes(self) -> Iterator[content.VoteCount]:
         """Yield the votes of each post by type."""
         rows = self.parts.rows("SELECT post_id, type, number, bounty FROM votes ORDER BY post_id, type")
-        return map(VoteCount._make, rows)
+        return map(content.VoteCount._make, rows)
 
 
 def _grouped(records: Iterable[R], key: Callable[[R], int]) -> dict[int, list[R]]:

@@ -113,8 +113,7 @@ def name_formulas(
 
 
 def give_ids(field: list[TopicPiece], free: list[FormulaRow]) -> list[TopicPiece]:
-    """Give formulas without id that of an unused row with the same LaTeX; then, if as many are left on both sides, in
-    order."""
+    """Give formulas without id that of an unused row with the same LaTeX; then, if equally many are left, in order."""
     left = list(free)
     named = list(field)
     for place, part in enumerate(named):
@@ -137,8 +136,7 @@ def squeeze(latex: str) -> str:
 
 
 def read_table(text: str, where: str) -> list[Topic]:
-    """Read topics from a tab-separated table whose header has `topic` and `latex` or `title` (and optionally question
-    and tags)."""
+    """Read topics from a tab-separated table with `topic` and `latex` or `title`, perhaps question and tags."""
     lines = lines_of(text)
     header = lines[0].split("\t") if lines else []
     if "topic" not in header or not {"latex", "title"} & set(header):

@@ -57,8 +57,7 @@ def number(topic: str) -> str:
 
 
 def mathml_kind(path: str | Path) -> MathMLKind | None:
-    """Return which MathML a table holds, by its header (`slt`, `opt`) or, as all tables of 2021 say `formula`, by its
-    first row."""
+    """Return which MathML a table holds, by its header or, as all tables of 2021 say `formula`, its first row."""
     rows = _rows(path)
     header, first = next(rows, [""]), next(rows, [""])
     if header[-1:] and header[-1] in MATHML_COLUMNS:
@@ -69,8 +68,7 @@ def mathml_kind(path: str | Path) -> MathMLKind | None:
 
 
 def add_mathml(topics: Sequence[Topic], path: str | Path, kind: MathMLKind) -> list[Topic]:
-    """Return the topics with the MathML of a table in their formulas. A query formula that the text lacks becomes a
-    formula of the topic."""
+    """Add the MathML of a table to topics. A query formula that the text lacks becomes a formula of the topic."""
     known = {cells[0]: cells[4].strip() for cells in _rows(path) if len(cells) == 5}
     completed = []
     for topic in topics:
@@ -145,8 +143,7 @@ def without_dollars(latex: str) -> str:
 
 
 def fix_ids(pieces: list[TopicPiece]) -> list[TopicPiece]:
-    """Undo ids on wrong words: `maps $a $positive integer` with an id-less `$a$` later becomes a word, and the later
-    one gets the id."""
+    """Undo ids on wrong words: `maps $a $positive integer` becomes words, and an id-less `$a$` later gets the id."""
     fixed = list(pieces)
     for place, piece in enumerate(pieces):
         if piece.latex is None or not piece.id or not piece.blank_end:

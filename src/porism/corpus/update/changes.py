@@ -10,18 +10,8 @@ from datetime import datetime
 from typing import Any, cast, get_args
 
 from porism.corpus.post import LinkKind
-from porism.corpus.sources.raw import (
-    FAULTS,
-    Dropped,
-    RawComment,
-    RawImage,
-    RawLink,
-    RawPost,
-    RawUser,
-    Record,
-    RowError,
-    checked_number,
-)
+from porism.corpus.sources import raw
+from porism.corpus.sources.raw import RawComment, RawLink, RawPost, Record, RowError
 from porism.errors import PorismError
 from porism.formula.characters import xml_text
 from porism.limits import limit
@@ -33,9 +23,9 @@ class Changes:
 
     posts: dict[int, RawPost] = field(default_factory=dict)
     comments: dict[int, RawComment] = field(default_factory=dict)
-    users: dict[int, RawUser] = field(default_factory=dict)
+    users: dict[int, raw.RawUser] = field(default_factory=dict)
     links: dict[tuple[int, int, str], RawLink] = field(default_factory=dict)
-    images: dict[str, RawImage] = field(default_factory=dict)
+    images: dict[str, raw.RawImage] = field(default_factory=dict)
     deleted_posts: set[int] = field(default_factory=set)
     deleted_comments: set[int] = field(default_factory=set)
     deleted_links: set[tuple[int, int, str]] = field(default_factory=set)
@@ -60,11 +50,11 @@ class Changes:
                 key = (record.post_id, record.other_id, record.kind)
                 self.links[key] = record
                 self.deleted_links.discard(key)
-            elif isinstance(record, RawUser):
+            elif isinstance(record, raw.RawUser):
                 self.users[record.id] = record
-            elif isinstance(record, RawImage):
+            elif isinstance(record, raw.RawImage):
                 self.images[record.name] = record
-            elif isinstance(record, Dropped):
+            elif isinstance(record, raw.Dropped):
                 raise PorismError(f"{record.what}: {record.why}", where=record.where, fix="correct the record")
 
     def delete(self, posts: Iterable[int]) -> None:
@@ -125,7 +115,7 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-
 
 
 def _id(value: object, name: str) -> int:
-    number = checked_number(value, name)
+    number = raw.checked_number(value, name)
     if number < 1:
         raise RowError(f"{name} is not a positive number")
     return number
@@ -136,7 +126,7 @@ def _optional_id(value: object, name: str) -> int | None:
 
 
 def _optional_number(value: object, name: str) -> int | None:
-    return None if value is None else checked_number(value, name)
+    return None if value is None else raw.checked_number(value, name)
 
 
 def _text(value: object, name: str) -> str:
@@ -201,7 +191,7 @@ POST = {
     "title": _Key(lambda value, name: _short_text(value, name, LONGEST_TITLE), ""),
     "body": _Key(_body, required=True),
     "tags": _Key(_tags, ""),
-    "score": _Key(checked_number, 0),
+    "score": _Key(raw.checked_number, 0),
     "created": _Key(_date, ""),
     "owner_id": _Key(_optional_id),
     "accepted_id": _Key(_optional_id),
@@ -212,7 +202,7 @@ COMMENT = {
     "comment": _Key(_id, required=True),
     "post_id": _Key(_id, required=True),
     "body": _Key(lambda value, name: _short_text(value, name, limit("comment_characters")), required=True),
-    "score": _Key(checked_number, 0),
+    "score": _Key(raw.checked_number, 0),
     "created": _Key(_date, ""),
     "owner_id": _Key(_optional_id),
 }
@@ -281,7 +271,7 @@ def checked_records(lines: Iterable[str], where: str, changes: Changes) -> Itera
             try:
                 record = parse_line(line)
                 take_record(changes, record)
-            except FAULTS as error:
+            except raw.FAULTS as error:
                 place = f"{where}:{number}"
                 raise PorismError(f"not a valid change: {error}", where=place, fix=f"write {LINE}") from None
             yield cast(dict[str, Any], record)

@@ -10,7 +10,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from porism.corpus.build.work import FoundFormula
 from porism.corpus.content import Visual
 from porism.corpus.sources.raw import Dropped
 from porism.corpus.store.collection import Collection
-from porism.corpus.store.parts import REBUILD, Parts
+from porism.corpus.store.parts import Parts
 from porism.corpus.store.schema import DATABASE, MANIFEST, POST_OF_ROW, REMOVED_TABLE, TABLES
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.threads import Expressions, SlowChange, ThreadEditor, ThreadRows, highest, read_thread
@@ -138,8 +138,8 @@ class DeltaWriter:
             for what, before, after in (("posts", old.posts, new.posts), ("comments", old.comments, new.comments)):
                 delta.counts[f"added {what}"] += len(after.keys() - before.keys())
                 delta.counts[f"deleted {what}"] += len(before.keys() - after.keys())
-                same = (number for number in before.keys() & after.keys() if before[number] != after[number])
-                delta.counts[f"replaced {what}"] += sum(1 for _ in same)
+                both = before.keys() & after.keys()
+                delta.counts[f"replaced {what}"] += sum(before[number] != after[number] for number in both)
         delta.counts += Counter()  # without zeros
         if self._changes.users:
             delta.counts["users"] = len(self._changes.users)
@@ -223,11 +223,9 @@ class DeltaWriter:
         posts = before.posts - len({one.post_id for one in old} - {0}) + len({one.post_id for one in new} - {0})
         if not formulas or (before.formulas and not old):  # new formulas have higher ids than those before
             return Visual(before.id, before.expression_id, formulas, posts)
-        removed = {number for rows in self._old.values() for number in rows.posts}
+        removed = set(self._removed())
         live = (row for row in self._parts.rows(FIRST_LIVE, (before.id, len(old) + 1)) if row[1] not in removed)
-        first = next(live, None)
-        candidates = [(one.id, one.expression_id) for one in new]
-        candidates += [] if first is None else [(first[0], first[2])]
+        candidates = [(one.id, one.expression_id) for one in new] + [(row[0], row[2]) for row in islice(live, 1)]
         return Visual(before.id, min(candidates)[1], formulas, posts)
 
     def _write_users(self, store: sqlite3.Connection) -> int:
@@ -241,23 +239,19 @@ class DeltaWriter:
         return len(self._changes.users) - len(known)
 
     def _write_tags(self, store: sqlite3.Connection) -> int:
-        """Write by how much the number of questions of each tag changes; return by how many the number of tags
-        grows."""
-        change: Counter[str] = Counter()
-        for threads, sign in ((self._old, -1), (self._new, 1)):
-            for rows in threads.values():
-                for post in rows.posts.values():
-                    for tag in post.tags.split():
-                        change[tag] += sign
-        changed = {tag: number for tag, number in change.items() if number}
+        """Write how the number of questions of each tag changes; return by how many the number of tags grows."""
+        old, new = (
+            Counter(tag for rows in threads.values() for post in rows.posts.values() for tag in post.tags.split())
+            for threads in (self._old, self._new)
+        )
+        changed = {tag: number for tag in old.keys() | new.keys() if (number := new[tag] - old[tag])}
         store.executemany("INSERT INTO tags VALUES(?, ?)", sorted(changed.items()))
         known = {tag.name: tag.posts for tag in self._collection.tags()} if changed else {}
         return sum(bool(known.get(tag, 0) + number) - bool(known.get(tag, 0)) for tag, number in changed.items())
 
 
 def _new_store(folder: Path) -> sqlite3.Connection:
-    """Return an empty store in a new folder. It is written once and complete before anyone reads it: no journal is
-    needed."""
+    """Return an empty store in a new folder; nobody reads it until it is complete, so it needs no journal."""
     folder.mkdir(parents=True)
     store = sqlite3.connect(folder / DATABASE, isolation_level=None)
     store.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
@@ -276,8 +270,7 @@ def with_remarks(ledger: Sequence[dict[str, Any]], remarks: Sequence[Dropped]) -
 
 
 def write_collection_manifest(before: Collection, parts: Sequence[Path], folder: Path, changed: dict[str, Any]) -> None:
-    """Write into the folder of one of them the manifest of a collection of these parts: that of the collection
-    `before`, with changes."""
+    """Write the manifest of a collection of these parts, that of `before` with changes, into the folder of one."""
     known = {(before.path / name).resolve(): checksum for name, checksum in before.files.items()}
     files, names = {}, []
     for part in parts:
@@ -314,7 +307,7 @@ def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
 
     With all parts the result is a collection by itself."""
     store = _new_store(folder)
-    with contextlib.closing(Parts.open(collection.part_folders[first:], REBUILD)) as parts:
+    with contextlib.closing(Parts.open(collection.part_folders[first:])) as parts:
         for table in POST_OF_ROW:
             _insert(store, table, parts.rows(f"SELECT * FROM {table} ORDER BY 1", ()))
         for table in NEWEST:

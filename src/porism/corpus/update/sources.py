@@ -11,18 +11,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from porism.corpus.build.fields import make_field_of_any_text
+from porism.corpus.sources import raw
 from porism.corpus.sources.folder import Folder
-from porism.corpus.sources.raw import (
-    TITLE_FORM,
-    Dropped,
-    RawComment,
-    RawImage,
-    RawLink,
-    RawPost,
-    RawUser,
-    Record,
-    Source,
-)
+from porism.corpus.sources.raw import Dropped, Record, Source
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import CollectionComment, CollectionPost
 from porism.corpus.update.changes import Changes
@@ -39,8 +30,7 @@ SAME_COMMENT = ("post_id", "score", "created", "owner_id")
 
 
 class ComparedSource(NamedTuple):
-    """The changes that bring a collection to the state of a source, the name of the source there, and what of it is
-    left out."""
+    """The changes to the state of a source, the name of the source there, and what of it is left out."""
 
     changes: Changes
     name: str
@@ -91,11 +81,11 @@ class SourceComparison:
         comments: set[int] = set()
         links: set[tuple[int, int, str]] = set()
         for record in self._records():
-            if isinstance(record, RawPost):
+            if isinstance(record, raw.RawPost):
                 posts.add(record.id)
-            elif isinstance(record, RawComment):
+            elif isinstance(record, raw.RawComment):
                 comments.add(record.id)
-            elif isinstance(record, RawLink):
+            elif isinstance(record, raw.RawLink):
                 links.add((record.post_id, record.other_id, record.kind))
             if self._differs(record):
                 found.put([record])
@@ -108,7 +98,7 @@ class SourceComparison:
             found.delete_comments([number for number in known if number not in comments])
             rows = self._parts.rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id")
             own = (tuple(row) for row in rows if row[0] in self._stored)
-            found.delete_links([RawLink(*row) for row in own if row not in links])
+            found.delete_links([raw.RawLink(*row) for row in own if row not in links])
         return found
 
     def _records(self) -> Iterator[Record]:
@@ -116,7 +106,7 @@ class SourceComparison:
             for record in part.read():
                 if isinstance(record, Dropped):
                     self.dropped.append(record)
-                elif self._source.kind == "folder" and isinstance(record, RawPost):
+                elif self._source.kind == "folder" and isinstance(record, raw.RawPost):
                     yield replace(record, id=self._document_id(record.file))
                 else:
                     yield self._shifted(record)
@@ -136,9 +126,9 @@ class SourceComparison:
 
     def _differs(self, record: Record) -> bool:
         """Return whether the collection has another record with this id, or none."""
-        if isinstance(record, RawPost):
+        if isinstance(record, raw.RawPost):
             return self._post_differs(record)
-        if isinstance(record, RawComment):
+        if isinstance(record, raw.RawComment):
             query = f"SELECT {', '.join(CollectionComment._fields)} FROM comments WHERE id = ?"
             row = self._parts.one(query, (record.id,))
             if row is None:
@@ -146,15 +136,15 @@ class SourceComparison:
             old = CollectionComment._make(row)
             same = all(getattr(old, name) == getattr(record, name) for name in SAME_COMMENT)
             return not same or not self._same(record.body, record.form, old.body)
-        if isinstance(record, RawLink):
+        if isinstance(record, raw.RawLink):
             query = "SELECT 1 FROM links WHERE post_id = ? AND other_id = ? AND kind = ?"
             return self._parts.one(query, (record.post_id, record.other_id, record.kind)) is None
-        if isinstance(record, RawUser):
+        if isinstance(record, raw.RawUser):
             user = self._collection.users_by_id([record.id]).get(record.id)
             return user is None or (user.name, user.reputation) != (record.name, record.reputation)
-        return isinstance(record, RawImage) and record.name not in self._collection.images([record.name])
+        return isinstance(record, raw.RawImage) and record.name not in self._collection.images([record.name])
 
-    def _post_differs(self, record: RawPost) -> bool:
+    def _post_differs(self, record: raw.RawPost) -> bool:
         query = f"SELECT {', '.join(CollectionPost._fields)} FROM posts WHERE id = ?"
         row = self._parts.one(query, (record.id,))
         if row is None:
@@ -162,7 +152,7 @@ class SourceComparison:
         old = CollectionPost._make(row)
         if any(getattr(old, name) != getattr(record, name) for name in SAME_POST):
             return True
-        same_title = self._same(record.title, TITLE_FORM[record.form], old.title)
+        same_title = self._same(record.title, raw.TITLE_FORM[record.form], old.title)
         return not same_title or not self._same(record.body, record.form, old.body)
 
     def _same(self, text: str, form: Any, stored: str) -> bool:
@@ -170,8 +160,7 @@ class SourceComparison:
 
 
 def _known_name(collection: Collection, source: Source) -> str:
-    """Return the name by which a collection knows a source. A dump in a folder with another name is a newer state of
-    the only dump."""
+    """Return a source's name in a collection. A dump in another folder is a newer state of the only dump."""
     own = source.path.resolve().name
     known = [one["name"] for one in collection.manifest["sources"] if one["kind"] == source.kind]
     return own if source.kind == "folder" or own in known or len(known) != 1 else str(known[0])

@@ -190,8 +190,7 @@ class ThreadEditor:
                 yield Dropped("posts", "an answer whose question is left out", str(answer.id))
 
     def apply(self, question: int, old: ThreadRows) -> ThreadRows:
-        """Return the thread after the changes; empty if it has no question then. Raise SlowChange for one that must be
-        left out."""
+        """Return the thread after the changes, empty without a question. Raise SlowChange for one to leave out."""
         new = ThreadRows()
         formulas: defaultdict[FormulaPlace, list[FoundFormula]] = defaultdict(list)
         for one in old.formulas:
@@ -241,8 +240,7 @@ class ThreadEditor:
         return stored_post(raw, thread, self._source, title, body)
 
     def _text(self, raw: RawField, place: FormulaPlace, before: str | None, edit: _Edit) -> str:
-        """Return the stored form of a field and add its formulas to the thread; those of an unchanged field stay as
-        they are."""
+        """Return the stored form of a field and add its formulas; those of an unchanged field stay as they are."""
         found = make_field_of_any_text(raw.text, raw.form, self._compat)
         if before is not None and same_text(found.text, Text(before)):
             edit.keep(place)

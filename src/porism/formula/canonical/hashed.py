@@ -97,6 +97,13 @@ class HashedNode:
         assert self._ordered is not None
         return self._ordered
 
+    def breadth_first(self) -> list[HashedNode]:
+        """Return this node and all below it, level by level."""
+        order = [self]
+        for node in order:
+            order.extend(node.operands)
+        return order
+
     def tree(self) -> Node:
         """Return a plain operator tree, however deep it is."""
         root = Node(self.label, None, "", self.places)

@@ -56,7 +56,7 @@ _BARE = re.compile(r"^\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
 
 def protect_brackets(latex: str) -> str:
     """Return the text with its unclosed brackets protected if there are many, as in few texts."""
-    unclosed = [] if _has_few(latex, MAX_UNCLOSED) else _unclosed(latex)
+    unclosed = [] if has_few_brackets(latex, MAX_UNCLOSED) else _unclosed(latex)
     if len(unclosed) <= MAX_UNCLOSED:
         return latex
     for start, end in sorted(unclosed, reverse=True):
@@ -64,13 +64,8 @@ def protect_brackets(latex: str) -> str:
     return latex
 
 
-def has_few_brackets(latex: str) -> bool:
-    """Return whether opening brackets are so few that the converter takes linear time."""
-    return _has_few(latex, MAX_BRACKETS)
-
-
-def _has_few(latex: str, number: int) -> bool:
-    """Return whether a text has at most this many opening brackets; most texts are recognised without a search."""
+def has_few_brackets(latex: str, number: int = MAX_BRACKETS) -> bool:
+    """Return whether opening brackets are so few that the converter takes linear time; mostly without a search."""
     if len(latex) <= number:
         return True
     if latex.isascii():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from porism.formula.latex.editable import Edit, EditableLatex
 
@@ -109,7 +108,8 @@ def _expand(source: EditableLatex, known: Macros, budget: Budget) -> bool:
                 f"{found[0]} expands without end; the rest stays as it is", start, start + len(found[0])
             )
             return False
-        expansion.replace(found.start(), made.end, made.text)
+        text, end = made
+        expansion.replace(found.start(), end, text)
         at = 0
     expansion.finish()
     return True
@@ -159,15 +159,8 @@ class _Expansion:
             self._positions += self._source.positions[first + self._written : first + end]
 
 
-class _Written(NamedTuple):
-    """What a macro writes in place of itself and its arguments, and where these end."""
-
-    text: str
-    end: int
-
-
-def _applied(macro: Macro, text: str, at: int, budget: Budget) -> _Written | None:
-    """Return the body of a macro with its arguments filled in; None if the budget does not allow so much."""
+def _applied(macro: Macro, text: str, at: int, budget: Budget) -> tuple[str, int] | None:
+    """Return the body of a macro with its arguments filled in, and their end; None if that is over the budget."""
     values: list[str] = []
     if macro.default is not None:
         value = macro.default
@@ -186,7 +179,7 @@ def _applied(macro: Macro, text: str, at: int, budget: Budget) -> _Written | Non
     if not budget.spend(size):
         return None
     body = _PARAMETER.sub(lambda found: found[1] + _value(values, int(found[2]), bool(found[1])), macro.body)
-    return _Written(body, at)
+    return body, at
 
 
 def _value(values: list[str], number: int, after_command: bool) -> str:

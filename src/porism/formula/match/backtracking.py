@@ -92,10 +92,7 @@ class Backtracking:
         if whole:
             return None
         anything = is_wildcard(pattern.label) or (self.rename and pattern.label[:2] == "V!")
-        order = [target]
-        for node in order:
-            order.extend(node.operands)
-        for node in order:
+        for node in target.breadth_first():
             same = node.label == pattern.label
             if (same or anything) and node is not target:
                 for state in self.node(pattern, node, _START):
@@ -282,19 +279,13 @@ class Backtracking:
 
 def _places(root: HashedNode) -> tuple[int, ...]:
     """Return all places of a sub-expression."""
-    order = [root]
-    for node in order:
-        order.extend(node.operands)
-    return tuple(sorted({place for node in order for place in node.places}))
+    return tuple(sorted({place for node in root.breadth_first() for place in node.places}))
 
 
 def _with_wildcards(pattern: HashedNode) -> set[int]:
     """Return the ids of the nodes of a pattern that contain a wildcard."""
-    order = [pattern]
-    for node in order:
-        order.extend(node.operands)
     found: set[int] = set()
-    for node in reversed(order):
+    for node in reversed(pattern.breadth_first()):
         if is_wildcard(node.label) or any(id(operand) in found for operand in node.operands):
             found.add(id(node))
     return found

@@ -180,8 +180,7 @@ class Coverage(NamedTuple):
 
 
 def highlight(mathml: str, places: Collection[int]) -> str:
-    """Return clean MathML with these places highlighted: class `highlight` fills an element, class `frame` frames
-    it."""
+    """Return clean MathML with places highlighted: class `highlight` fills an element, `frame` frames it."""
     found = coverage(mathml, places)
     return add_class(add_class(mathml, found.filled), found.framed, "frame")
 

@@ -203,16 +203,12 @@ def derivative(parser: Parser, over: Node, under: Node, places: tuple[int, ...])
     if len(names) > 6 or any(token.label in marks for token in above[1:]):
         return None
     order = over.child("a") or over.child("o")
-    by = [_by(parser, token, order is not None and len(names) == 1) for token in names]
+    if order is not None and len(names) == 1 and "a" in names[0].edges:
+        # The exponent of `dx²` repeats the order, which the numerator has.
+        token, at = names[0], names[0].edges.index("a")
+        children, edges = token.children[:at] + token.children[at + 1 :], token.edges[:at] + token.edges[at + 1 :]
+        names = [Node(token.label, children, edges, token.places)]
+    by = [parser.row([token]) for token in names]
     whole = by[0] if len(by) == 1 else Node(f"M!L-{len(by)}", by)
     of = parser.row(above[1:]) if len(above) > 1 else None
     return Derivative(label, whole, parser.chain(order) if order is not None else None, of, over.places + places)
-
-
-def _by(parser: Parser, token: Node, repeated: bool) -> Node:
-    """Return one variable of the denominator. The exponent of `dx²` repeats the order, which the numerator has."""
-    if repeated and "a" in token.edges:
-        at = token.edges.index("a")
-        children = token.children[:at] + token.children[at + 1 :]
-        token = Node(token.label, children, token.edges[:at] + token.edges[at + 1 :], token.places)
-    return parser.row([token])

@@ -170,12 +170,10 @@ def quantifier_scope(tokens: list[Node], first: int) -> QuantifierScope:
 
     After a comma or colon the statement is all that follows; without one it ends before the next implication."""
     variables_end, start = _binder(tokens, first)
-    if start > variables_end or start >= len(tokens):
-        return QuantifierScope(variables_end, start, len(tokens))
-    for at in range(start, len(tokens)):
-        if tokens[at].label in ("⇒", "⇔", "∧", "∨"):
-            return QuantifierScope(variables_end, start, at)
-    return QuantifierScope(variables_end, start, len(tokens))
+    end = len(tokens)
+    if start <= variables_end:
+        end = next((at for at in range(start, end) if tokens[at].label in ("⇒", "⇔", "∧", "∨")), end)
+    return QuantifierScope(variables_end, start, end)
 
 
 def _binder(tokens: list[Node], start: int) -> tuple[int, int]:

@@ -113,7 +113,9 @@ class RowParser:
                     # might be applied, a number.
                     if stack.has_operand:
                         last = stack.operands[-1]
-                        if label[0] == "N" and _continues_number(last, label, tokens[at - 1]):
+                        # Digits in groups of three, separated by blanks, are one number.
+                        is_group = label[0] == "N" and len(label) == 5 and label[2:].isdigit() and not last.children
+                        if is_group and last.label[:2] == "N!" == tokens[at - 1].label[:2]:
                             stack.operands[-1] = Node(last.label + label[2:], None, "", last.places + token.places)
                             at += 1
                             continue
@@ -126,11 +128,6 @@ class RowParser:
             else:
                 at = HANDLERS[symbol.form](self, stack, tokens, at, symbol)
         return stack.finish()
-
-
-def _continues_number(last: Node, label: str, before: Node) -> bool:
-    """Check for digits in groups of three, separated by blanks, which are one number."""
-    return last.label[:2] == "N!" == before.label[:2] and len(label) == 5 and label[2:].isdigit() and not last.children
 
 
 def spelled(tokens: list[Node], at: int) -> Node | None:

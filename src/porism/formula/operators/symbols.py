@@ -40,19 +40,14 @@ def relation(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: 
     if token.label == "<" and not stack.has_operand:
         end = next((i for i in range(at + 2, len(tokens)) if tokens[i].label == ">"), 0)
         if end:
-            return _angle(parser, stack, tokens, at, end)
+            inside = parser.row(tokens[at + 1 : end])
+            items = inside.children if inside.label[:4] == "M!L-" else [inside]
+            label = {1: "M!D-⟨⟩", 2: "O!inner-product"}.get(len(items), f"M!V-{len(items)}")
+            push(parser, stack, Node(label, items, "", token.places + tokens[end].places), tokens[end], False)
+            return end + 1
     symbol, after, places = paired_symbol(tokens, at, symbol)
     stack.between(table.REL, symbol.prec, _infix(parser, token, symbol.label, places))
     return after
-
-
-def _angle(parser: Parser, stack: Stack, tokens: list[Node], at: int, end: int) -> int:
-    inside = parser.row(tokens[at + 1 : end])
-    items = inside.children if inside.label[:4] == "M!L-" else [inside]
-    label = {1: "M!D-⟨⟩", 2: "O!inner-product"}.get(len(items), f"M!V-{len(items)}")
-    made = Node(label, items, "", tokens[at].places + tokens[end].places)
-    push(parser, stack, made, tokens[end], False)
-    return end + 1
 
 
 def sign(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:

@@ -96,8 +96,7 @@ class ImageReader:
         raise OSError(None, "no such file in the folder")
 
     def _candidates(self, path: str, file: Path) -> Iterator[Path]:
-        """Yield the files of the folder that an address can mean: below the folder, not hidden, and behind no symbolic
-        link."""
+        """Yield the files that an address can mean: below the folder, not hidden, behind no symbolic link."""
         root = Path(os.path.realpath(self.folder))
         inside = os.path.normpath(PurePosixPath(file.relative_to(self.folder).parent) / path)
         if "\0" in path or any(part.startswith(".") for part in Path(inside).parts if part != "."):
@@ -109,8 +108,7 @@ class ImageReader:
 
 
 def image_kind(content: bytes) -> str:
-    """Return png, jpg, gif, webp or svg by the content of a file; nothing if it is none of these, or an SVG that is not
-    safe."""
+    """Return png, jpg, gif, webp or (if it is safe) svg by the content of a file; nothing for any other."""
     for signature, kind in SIGNATURES:
         if signature.match(content):
             return kind

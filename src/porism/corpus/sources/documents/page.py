@@ -64,8 +64,7 @@ def _sections(text: str, found: Extracted) -> Iterator[Section]:
 
 
 def read_rst(text: str) -> Document:
-    """Split a text in reStructuredText into sections at headings of the first three levels. Raise ValueError if it is
-    too long."""
+    """Split reStructuredText at headings of the first three levels. Raise ValueError if it is too long."""
     from porism.corpus.sources.documents.rst_html import rst_to_html  # docutils takes long to import
 
     if len(text) > limit("rst_characters"):

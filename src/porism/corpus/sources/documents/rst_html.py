@@ -104,8 +104,7 @@ def _display(latex: str) -> str:
 
 
 def _content(message: Any, depth: int) -> list[Any]:
-    """Return the content of a directive that docutils refuses (theorem, a formula with a label, ...); nothing for other
-    messages."""
+    """Return the content of a directive that docutils refuses (theorem, ...); nothing for other messages."""
     source = next(iter(message.findall(nodes.literal_block)), None)
     if source is None or depth >= DEEPEST or not REFUSED.search(message.astext()):
         return []
