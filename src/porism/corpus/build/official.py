@@ -299,7 +299,8 @@ def insert_spans(text: str, missing: Sequence[NumberedFormula], loose: bool) -> 
         written = {formula.latex, html.escape(formula.latex, quote=False), html.escape(formula.latex)}
         spelled = [(rank, form.format(inner)) for rank, form in enumerate(forms) for inner in written]
         # The spelling that occurs first is taken, of those at one position the one with the lowest rank.
-        first = min(((text.find(one), rank, one) for rank, one in spelled if one in text), default=None)
+        places = ((start, rank, one) for rank, one in spelled if (start := text.find(one)) >= 0)
+        first = min(places, default=None)
         if first is not None:
             start, _, spelling = first
             text = text[:start] + freeze(math_span(formula.latex, formula.id)) + text[start + len(spelling) :]

@@ -62,16 +62,15 @@ def _listed(path: Path) -> Iterator[os.DirEntry[str] | Dropped]:
 
 def _document(entry: os.DirEntry[str]) -> Iterator[Path | Dropped]:
     place = Path(entry.path)
-    if entry.is_symlink() and (place.suffix.lower() in READERS or entry.is_dir()):
+    suffix = place.suffix.lower()
+    if entry.is_symlink() and (suffix in READERS or entry.is_dir()):
         yield Dropped("documents", "symbolic link", printable(place))
-    elif place.suffix.lower() in READERS:
+    elif suffix in READERS:
         reason = _why_not(entry)
         yield Dropped("documents", reason, printable(place)) if reason else place
-    elif place.suffix.lower() not in SUFFIXES:
-        suffix = place.suffix.lower()
-        yield Dropped(
-            "other files", f"no reader for {suffix}" if suffix in UNREAD else "not documents", printable(place)
-        )
+    elif suffix not in SUFFIXES:
+        reason = f"no reader for {suffix}" if suffix in UNREAD else "not documents"
+        yield Dropped("other files", reason, printable(place))
 
 
 def _why_not(entry: os.DirEntry[str]) -> str:
@@ -82,8 +81,10 @@ def _why_not(entry: os.DirEntry[str]) -> str:
         has_others = entry.stat(follow_symlinks=False).st_nlink > limit("document_links")
     except OSError as error:
         return f"cannot be read ({error.strerror})"
-    is_utf8 = printable(Path(entry.path)) == entry.path  # Python reads other bytes as lone surrogates
-    return "hard link" if has_others else "" if is_utf8 else "name is not UTF-8"
+    if has_others:
+        return "hard link"
+    place = Path(entry.path)  # Python reads bytes that are not UTF-8 as lone surrogates
+    return "" if printable(place) == str(place) else "name is not UTF-8"
 
 
 def printable(path: Path) -> str:

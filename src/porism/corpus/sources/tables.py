@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -19,16 +20,14 @@ from porism.limits import limit
 csv.field_size_limit(1 << 25)
 
 
+@dataclass(slots=True)
 class Row:
     """A row with its file and line."""
 
-    __slots__ = ("cells", "columns", "line", "path")
-
-    def __init__(self, path: Path, line: int, columns: dict[str, int], cells: list[str]) -> None:
-        self.path = path
-        self.line = line
-        self.columns = columns
-        self.cells = cells
+    path: Path
+    line: int
+    columns: dict[str, int]
+    cells: list[str]
 
     @property
     def where(self) -> str:

@@ -81,11 +81,18 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
     known = {row.id: row.latex for row in rows}
     if query_formula:
         known.setdefault(query_formula, latex)
+    # Ids on wrong words are fixed, missing ids come from the table, and so does the LaTeX.
     parts = {
-        name: list(split_formulas((element.findtext(tag) or "").strip()))
+        name: fix_ids(list(split_formulas((element.findtext(tag) or "").strip())))
         for name, tag in (("title", "Title"), ("question", "Question"))
     }
-    parts = name_formulas(parts, rows, known)
+    used = {part.id for field in parts.values() for part in field if part.id}
+    for name, field in parts.items():
+        named = give_ids(field, [row for row in rows if row.field == name and row.id not in used])
+        parts[name] = [
+            replace(part, latex=known[part.id]) if part.latex is not None and part.id in known else part
+            for part in named
+        ]
     found = tuple(
         TopicFormula(part.id, part.latex, FIELDS[name], source=part.source if part.named_by_table else "")
         for name in parts
@@ -97,32 +104,17 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
     return Topic(identifier, title, question, tags, found, query_formula, known.get(query_formula, latex))
 
 
-def name_formulas(
-    parts: dict[str, list[TopicPiece]], rows: list[FormulaRow], known: Mapping[str, str]
-) -> dict[str, list[TopicPiece]]:
-    """Fix ids on wrong words, take missing ids from the table, and use the LaTeX of the table."""
-    whole = {name: fix_ids(list(field)) for name, field in parts.items()}
-    used = {part.id for field in whole.values() for part in field if part.id}
-    for name, field in whole.items():
-        free = [row for row in rows if row.field == name and row.id not in used]
-        whole[name] = [
-            replace(part, latex=known[part.id]) if part.latex is not None and part.id in known else part
-            for part in give_ids(field, free)
-        ]
-    return whole
-
-
 def give_ids(field: list[TopicPiece], free: list[FormulaRow]) -> list[TopicPiece]:
     """Give formulas without id that of an unused row with the same LaTeX; then, if equally many are left, in order."""
     left = list(free)
     named = list(field)
     for place, part in enumerate(named):
-        if part.latex is None or part.id:
-            continue
-        same = next((row for row in left if squeeze(row.latex) == squeeze(part.latex or "")), None)
-        if same is not None:
-            left.remove(same)
-            named[place] = replace(part, id=same.id, named_by_table=True)
+        if part.latex is not None and not part.id:
+            latex = squeeze(part.latex)
+            same = next((row for row in left if squeeze(row.latex) == latex), None)
+            if same is not None:
+                left.remove(same)
+                named[place] = replace(part, id=same.id, named_by_table=True)
     open_places = [place for place, part in enumerate(named) if part.latex is not None and not part.id]
     if len(open_places) == len(left):
         for place, row in zip(open_places, left, strict=True):

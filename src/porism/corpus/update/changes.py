@@ -121,14 +121,6 @@ def _id(value: object, name: str) -> int:
     return number
 
 
-def _optional_id(value: object, name: str) -> int | None:
-    return None if value is None else _id(value, name)
-
-
-def _optional_number(value: object, name: str) -> int | None:
-    return None if value is None else raw.checked_number(value, name)
-
-
 def _text(value: object, name: str) -> str:
     if not isinstance(value, str):
         raise RowError(f"{name} is not a string")
@@ -177,7 +169,9 @@ def _kind(value: object, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A key of a record: how its value is checked, and the value of a record without it; a required key has none."""
+    """A key of a record: how its value is checked, and the value of a record without it; a required key has none.
+
+    Where that value is None, so may be the one that is given."""
 
     check: Callable[[object, str], Any]
     default: Any = None
@@ -187,15 +181,15 @@ class _Key:
 POST = {
     "id": _Key(_id, required=True),
     "kind": _Key(_kind, ""),
-    "parent_id": _Key(_optional_id),
+    "parent_id": _Key(_id),
     "title": _Key(lambda value, name: _short_text(value, name, LONGEST_TITLE), ""),
     "body": _Key(_body, required=True),
     "tags": _Key(_tags, ""),
     "score": _Key(raw.checked_number, 0),
     "created": _Key(_date, ""),
-    "owner_id": _Key(_optional_id),
-    "accepted_id": _Key(_optional_id),
-    "views": _Key(_optional_number),
+    "owner_id": _Key(_id),
+    "accepted_id": _Key(_id),
+    "views": _Key(raw.checked_number),
     "closed": _Key(_date, ""),
 }
 COMMENT = {
@@ -204,7 +198,7 @@ COMMENT = {
     "body": _Key(lambda value, name: _short_text(value, name, limit("comment_characters")), required=True),
     "score": _Key(raw.checked_number, 0),
     "created": _Key(_date, ""),
-    "owner_id": _Key(_optional_id),
+    "owner_id": _Key(_id),
 }
 DELETE = {"delete": _Key(_id, required=True)}
 DELETE_COMMENT = {"delete_comment": _Key(_id, required=True)}
@@ -216,7 +210,12 @@ def _values(record: Mapping[str, object], keys: Mapping[str, _Key]) -> dict[str,
         raise RowError(f"unknown key {unknown[0][:40]!r}")
     if missing := [name for name, key in keys.items() if key.required and name not in record]:
         raise RowError(f"the {missing[0]} is missing")
-    return {name: key.check(record[name], name) if name in record else key.default for name, key in keys.items()}
+    found: dict[str, Any] = {}
+    for name, key in keys.items():
+        value = record.get(name)
+        is_null = value is None and key.default is None and not key.required
+        found[name] = key.check(value, name) if name in record and not is_null else key.default
+    return found
 
 
 def take_record(changes: Changes, record: object) -> None:

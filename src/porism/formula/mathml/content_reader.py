@@ -150,14 +150,16 @@ def _big(label: str, operands: list[Node], bounds: list[Node]) -> Node:
 def bounded(label: str, body: Node, bounds: dict[str, Node]) -> Node:
     """Return a big operator with its body and bounds; the bounds have the names of their elements (`BOUNDS`)."""
     variable, lower, upper = bounds.get("bvar"), bounds.get("lowlimit"), bounds.get("uplimit")
+    parts = [body]
     if label in _INTEGRALS:
-        low = [lower or Node("W!")] if lower is not None or upper is not None else []
-        return Node(label, [body, variable or Node("W!"), *low, *([upper] if upper is not None else [])])
-    if variable is not None and lower is not None:
+        parts.append(variable or Node("W!"))
+    elif variable is not None and lower is not None:
         lower = Node("U!eq", [variable, lower])
-    lower = lower or bounds.get("condition") or variable
-    low = [lower or Node("W!")] if lower is not None or upper is not None else []
-    return Node(label, [body, *low, *([upper] if upper is not None else [])])
+    else:
+        lower = lower or bounds.get("condition") or variable
+    if lower is not None or upper is not None:
+        parts.append(lower or Node("W!"))
+    return Node(label, parts if upper is None else [*parts, upper])
 
 
 def _differentials(body: Node) -> tuple[Node, list[Node]]:
