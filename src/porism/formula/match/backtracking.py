@@ -217,12 +217,7 @@ class Backtracking:
             return
         first = max(fixed, key=lambda node: (len(node.operands), len(node.variables)))
         others = [node for node in patterns if node is not first]
-        tried: set[bytes] = set()
-        for at, target in enumerate(targets):
-            # Two equal operands lead to the same search.
-            if target.normalised in tried:
-                continue
-            tried.add(target.normalised)
+        for at, target in _distinct(targets):
             for following in self.node(first, target, state):
                 yield from self.unordered(others, targets[:at] + targets[at + 1 :], following, label, partly)
 
@@ -239,11 +234,7 @@ class Backtracking:
             self.step(HASHING * len(targets))
             yield from self.bind(wildcards[0], hashed_node(label, targets), state)
             return
-        tried: set[bytes] = set()
-        for at, target in enumerate(targets):
-            if target.normalised in tried:
-                continue
-            tried.add(target.normalised)
+        for at, target in _distinct(targets):
             for following in self.bind(wildcards[0], target, state):
                 yield from self.remaining(wildcards[1:], targets[:at] + targets[at + 1 :], following, label, partly)
 
@@ -275,6 +266,14 @@ class Backtracking:
         for order in turned:
             for at in range(0, len(target.operands) - len(wanted) + 1, 2):
                 yield from self.in_order(order, target.operands[at : at + len(wanted)], _START)
+
+
+def _distinct(operands: list[HashedNode]) -> list[tuple[int, HashedNode]]:
+    """Return the operands with their positions; of equal ones, which lead to the same search, the first."""
+    first: dict[bytes, tuple[int, HashedNode]] = {}
+    for at, operand in enumerate(operands):
+        first.setdefault(operand.normalised, (at, operand))
+    return list(first.values())
 
 
 def _places(root: HashedNode) -> tuple[int, ...]:
