@@ -1,5 +1,5 @@
-"""Formulas, trees and matches as text for people: one line of Unicode, an indented outline, a tree on one line. All that
-is known of a formula, and a match, also as JSON."""
+"""Formulas, trees and matches as text for people: one line of Unicode, an indented outline, a tree on one line; all
+that is known of a formula, and a match, also as JSON."""
 
 from __future__ import annotations
 
