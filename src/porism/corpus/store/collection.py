@@ -13,24 +13,14 @@ from typing import Any, TypeVar
 from porism.corpus import content
 from porism.corpus.content import batched
 from porism.corpus.post import Comment, Formula, Link, Post, Thread, User
+from porism.corpus.store import schema
 from porism.corpus.store.parts import CHUNK, REBUILD, Parts, part_names
-from porism.corpus.store.schema import (
-    DATABASE,
-    FORMAT,
-    FORMULA_KINDS,
-    MANIFEST,
-    CollectionComment,
-    CollectionPost,
-    to_comment,
-    to_expression,
-    to_formula,
-    to_post,
-)
+from porism.corpus.store.schema import DATABASE, FORMAT, FORMULA_KINDS, MANIFEST
 from porism.errors import PorismError
 from porism.integrity import WRONG, DamageError, FileChecksum, Verify, check_opened, read_sealed
 from porism.text.segment import EMPTY, Text
 
-POST, COMMENT = ", ".join(CollectionPost._fields), ", ".join(CollectionComment._fields)
+POST, COMMENT = ", ".join(schema.CollectionPost._fields), ", ".join(schema.CollectionComment._fields)
 FORMULA = """SELECT f.id, f.post_id, f.thread_id, f.kind, e.latex, f.visual_id, f.comment_id, f.old_visual_id, f.issue
     FROM formulas f JOIN expressions e ON e.id = f.expression_id """
 IN_TEXT, OF_COMMENT = "AND f.issue NOT IN ('d', 'dv')", FORMULA_KINDS.index("comment")
@@ -147,7 +137,7 @@ class Collection:
     def posts_by_id(self, ids: Sequence[int]) -> dict[int, Post]:
         """Return posts by their ids, read together."""
         rows = self._batch(self.parts.rows, f"SELECT {POST} FROM posts WHERE id IN ({{}}) ORDER BY id", ids)
-        return self._all_found({post.id: post for post in map(to_post, rows)}, ids, "post")
+        return self._all_found({post.id: post for post in map(schema.to_post, rows)}, ids, "post")
 
     def threads_by_id(self, ids: Sequence[int]) -> dict[int, Thread]:
         """Return the thread of each post, a question or an answer, by the id of the post."""
@@ -166,12 +156,12 @@ class Collection:
     def answers_by_question(self, ids: Sequence[int]) -> dict[int, list[Post]]:
         """Return the answers to each question."""
         query = f"SELECT {POST} FROM posts WHERE thread_id IN ({{}}) AND kind = 'answer' ORDER BY id"
-        return _grouped(map(to_post, self._batch(self.parts.rows, query, ids)), lambda post: post.thread_id)
+        return _grouped(map(schema.to_post, self._batch(self.parts.rows, query, ids)), lambda post: post.thread_id)
 
     def comments_by_post(self, ids: Sequence[int]) -> dict[int, list[Comment]]:
         """Return the comments on each post."""
         rows = self._batch(self.parts.rows, f"SELECT {COMMENT} FROM comments WHERE post_id IN ({{}}) ORDER BY id", ids)
-        return _grouped(map(to_comment, rows), lambda comment: comment.post_id)
+        return _grouped(map(schema.to_comment, rows), lambda comment: comment.post_id)
 
     def links_by_post(self, ids: Sequence[int]) -> dict[int, list[Link]]:
         """Return the links of each post; the other question may be outside the collection."""
@@ -193,12 +183,12 @@ class Collection:
     def formulas_by_id(self, ids: Sequence[int]) -> dict[int, Formula]:
         """Return formulas by their ids."""
         rows = self._batch(self.parts.rows, FORMULA + "WHERE f.id IN ({}) ORDER BY f.id", ids)
-        return self._all_found({one.id: one for one in map(to_formula, rows)}, ids, "formula")
+        return self._all_found({one.id: one for one in map(schema.to_formula, rows)}, ids, "formula")
 
     def formulas_by_post(self, ids: Sequence[int]) -> dict[int, list[Formula]]:
         """Return the formulas of each post: title, body and comments."""
         rows = self._batch(self.parts.rows, FORMULA + "WHERE f.post_id IN ({}) ORDER BY f.id", ids)
-        return _grouped(map(to_formula, rows), lambda formula: formula.post_id)
+        return _grouped(map(schema.to_formula, rows), lambda formula: formula.post_id)
 
     def visuals_by_post(self, ids: Sequence[int]) -> dict[int, list[content.VisualUse]]:
         """Return the visual ids of the formulas of each post, and the kind of text that each occurs in."""
@@ -217,7 +207,7 @@ class Collection:
 
     def _first_formulas(self, visual_id: int, most: int, kept: str) -> Iterator[Formula]:
         query = f"{FORMULA} WHERE f.visual_id = ? {kept} ORDER BY f.id LIMIT ?"
-        return map(to_formula, islice(self.parts.rows(query, (visual_id, most)), most))
+        return map(schema.to_formula, islice(self.parts.rows(query, (visual_id, most)), most))
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, content.FormulaUses]:
         """Return the first posts that use each visual id, with titles, and how many do among `most` formulas."""
@@ -238,7 +228,7 @@ class Collection:
     def expressions_by_id(self, ids: Sequence[int]) -> dict[int, content.Expression]:
         """Return expressions by their ids."""
         rows = self._batch(self.parts.newest_rows, "SELECT * FROM expressions WHERE id IN ({}) ORDER BY id", ids)
-        return self._all_found({one.id: one for one in map(to_expression, rows)}, ids, "expression")
+        return self._all_found({one.id: one for one in map(schema.to_expression, rows)}, ids, "expression")
 
     def expressions_by_formula(self, ids: Sequence[int]) -> dict[int, content.Expression]:
         """Return the expression of each formula."""
@@ -277,7 +267,7 @@ class Collection:
     def posts(self, kind: str = "") -> Iterator[Post]:
         """Yield all posts, or only questions or answers."""
         where = "WHERE kind = ?" if kind else "WHERE ? = ''"
-        return map(to_post, self.parts.rows(f"SELECT {POST} FROM posts {where} ORDER BY id", (kind,)))
+        return map(schema.to_post, self.parts.rows(f"SELECT {POST} FROM posts {where} ORDER BY id", (kind,)))
 
     def question_ids(self) -> Iterator[int]:
         """Yield the ids of all questions."""
@@ -290,7 +280,7 @@ class Collection:
 
     def all_comments(self) -> Iterator[Comment]:
         """Yield all comments."""
-        return map(to_comment, self.parts.rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
+        return map(schema.to_comment, self.parts.rows(f"SELECT {COMMENT} FROM comments ORDER BY id"))
 
     def all_links(self) -> Iterator[Link]:
         """Yield all links."""
@@ -304,16 +294,16 @@ class Collection:
 
     def formulas(self) -> Iterator[Formula]:
         """Yield all formulas, one for each occurrence."""
-        return map(to_formula, self.parts.rows(FORMULA + "ORDER BY f.id"))
+        return map(schema.to_formula, self.parts.rows(FORMULA + "ORDER BY f.id"))
 
     def formulas_with_mathml(self) -> Iterator[content.FormulaMathML]:
         """Yield all formulas with the Presentation and Content MathML of their source."""
         query = FORMULA.replace("f.issue", "f.issue, e.mathml, e.content", 1) + "ORDER BY f.id"
-        return (content.FormulaMathML(to_formula(row[:-2]), row[-2], row[-1]) for row in self.parts.rows(query))
+        return (content.FormulaMathML(schema.to_formula(row[:-2]), row[-2], row[-1]) for row in self.parts.rows(query))
 
     def expressions(self) -> Iterator[content.Expression]:
         """Yield the distinct expressions with their trees; ids are 1, 2, 3, ... in order of first appearance."""
-        return map(to_expression, self.parts.newest_rows("SELECT * FROM expressions ORDER BY id"))
+        return map(schema.to_expression, self.parts.newest_rows("SELECT * FROM expressions ORDER BY id"))
 
     def occurrences(self) -> Iterator[content.Occurrence]:
         """Yield every formula that a search may return."""

@@ -13,20 +13,8 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from porism.corpus.sources.tables import utf8_text
-from porism.corpus.topics.formulas import (
-    FIELDS,
-    FormulaRow,
-    TopicPiece,
-    add_mathml,
-    add_posts,
-    fix_ids,
-    mathml_kind,
-    number,
-    read_formula_rows,
-    split_formulas,
-    to_html,
-    without_dollars,
-)
+from porism.corpus.topics import formulas as topic_formulas
+from porism.corpus.topics.formulas import FIELDS, FormulaRow, TopicPiece, split_formulas, to_html
 from porism.errors import PorismError
 from porism.files import atomic_file, lines_of, report_unreadable
 from porism.formula.characters import xml_text
@@ -43,11 +31,11 @@ def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | 
     with utf8_text(path) as stream:
         text = stream.read()
     tables = [formulas] if isinstance(formulas, (str, Path)) else list(formulas or ())
-    mathml = {table: kind for table in tables if (kind := mathml_kind(table))}
+    mathml = {table: kind for table in tables if (kind := topic_formulas.mathml_kind(table))}
     rows: dict[str, list[FormulaRow]] = {}
     for table in tables:
         if table not in mathml:
-            rows |= read_formula_rows(table)
+            rows |= topic_formulas.read_formula_rows(table)
     topics = read_xml(text, str(path), rows) if text.lstrip().startswith("<") else read_table(text, str(path))
     if not topics:
         raise PorismError("no topic in this file", where=str(path), fix=GIVE_TOPICS)
@@ -57,8 +45,8 @@ def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | 
             raise PorismError(f"topic {topic.id} appears twice", where=str(path), fix="keep one of them")
         seen.add(topic.id)
     for table, kind in mathml.items():
-        topics = add_mathml(topics, table, kind)
-    return add_posts(topics, tables)
+        topics = topic_formulas.add_mathml(topics, table, kind)
+    return topic_formulas.add_posts(topics, tables)
 
 
 def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> list[Topic]:
@@ -68,7 +56,9 @@ def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> lis
     except ElementTree.ParseError as error:
         place = f"{where}:{error.position[0]}"
         raise PorismError(f"not well-formed XML: {error}", where=place, fix="correct this line") from None
-    return [read_topic(one, where, rows.get(number(one.get("number", "")), [])) for one in root.iter("Topic")]
+    return [
+        read_topic(one, where, rows.get(topic_formulas.number(one.get("number", "")), [])) for one in root.iter("Topic")
+    ]
 
 
 def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow]) -> Topic:
@@ -77,13 +67,13 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
     if not identifier:
         raise PorismError("a topic has no number", where=where, fix='write <Topic number="A.1">')
     query_formula = (element.findtext("Formula_Id") or "").strip()
-    latex = without_dollars(decode_latex((element.findtext("Latex") or "").strip()))
+    latex = topic_formulas.without_dollars(decode_latex((element.findtext("Latex") or "").strip()))
     known = {row.id: row.latex for row in rows}
     if query_formula:
         known.setdefault(query_formula, latex)
     # Ids on wrong words are fixed, missing ids come from the table, and so does the LaTeX.
     parts = {
-        name: fix_ids(list(split_formulas((element.findtext(tag) or "").strip())))
+        name: topic_formulas.fix_ids(list(split_formulas((element.findtext(tag) or "").strip())))
         for name, tag in (("title", "Title"), ("question", "Question"))
     }
     used = {part.id for field in parts.values() for part in field if part.id}
