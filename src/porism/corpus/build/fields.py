@@ -91,8 +91,9 @@ def make_field(text: str, form: Form, compat: bool) -> Field:
     if form == "placed":
         return _field(segment_official(text, unmarked=not compat))
     if form == "placed-text":  # titles and comments are text, not HTML
-        escaped = lambda piece: text_to_html(decode_entities(piece))  # noqa: E731
-        return _field(segment_official(text, "text", escaped, unmarked=not compat))
+        return _field(
+            segment_official(text, "text", lambda piece: text_to_html(decode_entities(piece)), unmarked=not compat)
+        )
     text = without_placeholders(text)
     is_text = form == "text"
     text = decode_entities(text) if is_text else text

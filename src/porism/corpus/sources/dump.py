@@ -231,7 +231,7 @@ class SevenZip:
 
     def _part(self, name: str, member: Member) -> Part:
         meter = Meter()
-        read = lambda: self._read(name, member, meter)  # noqa: E731
+        read = partial(self._read, name, member, meter)
         return Part(member.name, member.size, self.path.stat().st_mtime_ns, read, meter)
 
     def _members(self) -> dict[str, Member]:

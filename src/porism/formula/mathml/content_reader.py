@@ -7,14 +7,13 @@ from lxml import etree
 from porism.formula.characters import xml_source
 from porism.formula.layout.build import MAX_ELEMENTS, TOO_MANY, TooLarge
 from porism.formula.layout.labels import token_labels
-from porism.formula.mathml.content_writer import ELEMENTARY, READ
+from porism.formula.mathml.content_writer import BIG_OPERATORS, ELEMENTARY, INTEGRALS, READ
 from porism.formula.operators.scripts import is_function_like
 from porism.formula.operators.stack import InfixOperator, nary_node
-from porism.formula.operators.table import BIG, FUN, INT, LIM, REL, SYMBOLS
+from porism.formula.operators.table import FUN, REL, SYMBOLS
 from porism.formula.tree import Node
 
-_INTEGRALS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == INT)
-_BIGS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in (BIG, LIM, INT))
+_BIGS = INTEGRALS | BIG_OPERATORS
 _RELATIONS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == REL)
 _FUNCTIONS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == FUN)
 _SUPERSCRIPTS = {
@@ -140,7 +139,7 @@ def _compound(head: Node, operands: list[Node]) -> Node:
 def _big(label: str, operands: list[Node], bounds: list[Node]) -> Node:
     """Return a big operator with its body, the variable of an integral, and bounds."""
     body = operands[0] if operands else Node("W!")
-    if label not in _INTEGRALS:
+    if label not in INTEGRALS:
         return Node(label, [body, *operands[1:], *bounds])
     body, names = _differentials(body)
     by = Node("W!") if not names else names[0] if len(names) == 1 else Node(f"M!L-{len(names)}", names)
@@ -151,7 +150,7 @@ def bounded(label: str, body: Node, bounds: dict[str, Node]) -> Node:
     """Return a big operator with its body and bounds; the bounds have the names of their elements (`BOUNDS`)."""
     variable, lower, upper = bounds.get("bvar"), bounds.get("lowlimit"), bounds.get("uplimit")
     parts = [body]
-    if label in _INTEGRALS:
+    if label in INTEGRALS:
         parts.append(variable or Node("W!"))
     elif variable is not None and lower is not None:
         lower = Node("U!eq", [variable, lower])

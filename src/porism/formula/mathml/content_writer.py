@@ -27,8 +27,8 @@ ELEMENTARY = frozenset(
         *("exp", "ln", "log", "max", "min", "gcd", "lcm", "arg", "real", "imaginary", "abs"),
     ]
 )
-_INTEGRALS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == INT)
-_BIG = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in (BIG, LIM))
+INTEGRALS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == INT)
+BIG_OPERATORS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in (BIG, LIM))
 _INTERVAL = re.compile(r"O!interval\((O|C)-(O|C)\)$")
 _CLOSURE = {"OO": "open", "CC": "closed", "OC": "open-closed", "CO": "closed-open"}
 
@@ -72,7 +72,7 @@ def _element(node: Node) -> tuple[str, list[Node | str], str]:
     if label == "O!root" and len(children) == 2:
         return "<apply><root/>", ["<degree>", children[1], "</degree>", children[0]], "</apply>"
     head = _head(label)
-    if children and (label in _INTEGRALS or label in _BIG):
+    if children and (label in INTEGRALS or label in BIG_OPERATORS):
         return f"<apply>{head}", _bounded(node), "</apply>"
     return (f"<apply>{head}", children, "</apply>") if children else (head, [], "")
 
@@ -81,7 +81,7 @@ def _bounded(node: Node) -> list[Node | str]:
     """Return bound variable, limits and body of a big operator. A lower bound that is no equation is a condition."""
     body, *bounds = node.children
     parts: list[Node | str] = []
-    if node.label in _INTEGRALS and bounds:  # Content MathML of others may give an integral nothing but its body
+    if node.label in INTEGRALS and bounds:  # Content MathML of others may give an integral nothing but its body
         variable, bounds = bounds[0], bounds[1:]
         if variable.label != "W!":
             parts += ["<bvar>", variable, "</bvar>"]

@@ -23,7 +23,7 @@ CLOSING = {
     name: re.compile(rf"</{name}\s*>", re.IGNORECASE)
     for name in ("script", "style", "nav", "noscript", "template", "annotation", "title")
 }
-COMMENT_END = re.compile("-->")
+CLOSING[""] = re.compile("-->")  # of a comment
 LONGEST_TITLE = 1000
 HEADING = re.compile(r"<h[1-3]>(.*?)</h[1-3]>", re.DOTALL)
 
@@ -37,8 +37,8 @@ def read_page(text: str) -> Document:
         inner, MATH_SCRIPT, lambda _: CLOSING["script"], lambda script: math_span(unescape(script.content))
     )
     inner = replace_mathml(inner, _mathml)
-    end_of_hidden = lambda opening: CLOSING[opening[1].lower()] if opening[1] else COMMENT_END  # noqa: E731
-    found = find_formulas(replace_elements(inner, NOT_TEXT, end_of_hidden, lambda _: " "), "html")
+    inner = replace_elements(inner, NOT_TEXT, lambda hidden: CLOSING[(hidden[1] or "").lower()], lambda _: " ")
+    found = find_formulas(inner, "html")
     sections = list(_sections(clean(found.text), found))
     name = decode_entities(TAG.sub("", title.content[:LONGEST_TITLE])) if title else ""
     return Document(" ".join(name.split()), (), sections, found.unexpanded)
