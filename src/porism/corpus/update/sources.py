@@ -107,17 +107,13 @@ class SourceComparison:
                 if isinstance(record, Dropped):
                     self.dropped.append(record)
                 elif self._source.kind == "folder" and isinstance(record, raw.RawPost):
-                    yield replace(record, id=self._document_id(record.file))
+                    known = self._by_file[f"{self.name}/{record.file}"]
+                    if not known:  # a new section of the document
+                        known.append(self._next)
+                        self._next += 1
+                    yield replace(record, id=known.pop(0))
                 else:
                     yield self._shifted(record)
-
-    def _document_id(self, file: str) -> int:
-        """Return the id of the next section of a document."""
-        known = self._by_file[f"{self.name}/{file}"]
-        if known:
-            return known.pop(0)
-        self._next += 1
-        return self._next - 1
 
     def _shifted(self, record: Record) -> Record:
         values = {name: getattr(record, name, None) for name in SHIFTED} if self._shift else {}
