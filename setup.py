@@ -15,9 +15,9 @@ from setuptools.command.build_py import build_py
 COMPILED = {
     ".": "hashing",
     "formula": "tree parsed binary",
-    "formula/latex": "convert repair editable balance brackets",
+    "formula/latex": "convert repair editable brackets",
     "formula/layout": "labels fences build tuples",
-    "formula/operators": "parse application binders nary calculus groups operands prefix scripts stack symbols table",
+    "formula/operators": "parse calculus functions groups operands scripts stack symbols table",
     "formula/canonical": "rules hashed forms",
     "formula/match": "matcher",
     "analysis": "flat features",

@@ -9,7 +9,7 @@ from lxml import etree
 
 from porism.formula.mathml.content_reader import applied, read_element
 from porism.formula.mathml.content_writer import READ
-from porism.formula.operators.nary import InfixOperator, nary_node
+from porism.formula.operators.stack import InfixOperator, nary_node
 from porism.formula.operators.table import REL, SYMBOLS
 from porism.formula.tree import Node
 

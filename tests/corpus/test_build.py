@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.build import staging
+from porism.corpus.build import work
 from porism.corpus.build.pipeline import build
 from porism.corpus.build.select import Options
 from porism.corpus.sources.detect import open_source
@@ -211,7 +211,7 @@ def test_a_build_that_fails_in_any_stage_can_be_continued(
     tmp_path: Path, sample: Collection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Every single commit is a place to die: raise at the n-th one, then run again."""
-    monkeypatch.setattr(staging, "BATCH", 400)
+    monkeypatch.setattr(work, "BATCH", 400)
     target = tmp_path / "c"
     deaths = 0
 

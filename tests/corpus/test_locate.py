@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.corpus.build.official import NumberedFormula
-from porism.corpus.build.official.locate import insert_spans
+from porism.corpus.build.official import NumberedFormula, insert_spans
 from porism.text.delimiters import math_span
 
 BARE = '<span class="math-container">'

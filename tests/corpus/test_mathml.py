@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.corpus.build.official.mathml import EMPTY, ERROR, ILL_FORMED, read_mathml
+from porism.corpus.build.parsing import EMPTY, ERROR, ILL_FORMED, read_mathml
 from porism.corpus.build.select import Options
 from porism.corpus.sources.arqmath import V1
 from porism.formula import Parsed, tangent

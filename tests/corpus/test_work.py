@@ -8,7 +8,7 @@ import pytest
 
 from porism.corpus.build import expressions, parsing
 from porism.corpus.build.expressions import ExpressionIds, NewExpression
-from porism.corpus.build.official.listed import LISTED_FORMULAS
+from porism.corpus.build.official import LISTED_FORMULAS
 from porism.corpus.build.threads import LATE_ANSWERS, LATE_COMMENTS, NEXT, QUESTIONS
 from porism.corpus.build.work import INDEXES, connect
 from porism.formula import parse

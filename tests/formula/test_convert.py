@@ -11,7 +11,7 @@ from porism.formula import parse, tangent
 from porism.formula.latex.brackets import protect_brackets
 from porism.formula.latex.convert import MAX_LENGTH, to_mathml
 from porism.formula.latex.repair import _rows, commands, pattern_repairs
-from porism.formula.report import underlined
+from porism.formula.plaintext import underlined
 
 HERE = Path(__file__).parent
 

@@ -57,7 +57,7 @@ def test_one_line_of_unicode() -> None:
 
 def test_guesses_are_reported() -> None:
     from porism.formula import parse
-    from porism.formula.report import guesses
+    from porism.formula.plaintext import guesses
 
     assert guesses(parse("C_n^k + c(x)")) == ["O!apply(V!c, V!x) is read as an application", "rule binomial-upper"]
     assert guesses(parse(r"\binom{n}{k} + f(x)")) == []

@@ -17,8 +17,7 @@ from porism.formula.canonical.forms import LEVELS, canonical
 from porism.formula.layout.tuples import mathtuples
 from porism.formula.match.matcher import find
 from porism.formula.mathml.content_writer import to_content
-from porism.formula.plaintext import readable, tree_text
-from porism.formula.report import formula_json
+from porism.formula.plaintext import formula_json, readable, tree_text
 from porism.search.display.page_math import page_math
 from porism.text.typed.parts import split_query, typed_formula
 

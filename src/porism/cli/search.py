@@ -225,7 +225,7 @@ LEVELS = ("written", "normalised", "commutative", "renamed")
 def formula(args: argparse.Namespace) -> int:
     """Print the analysis or the match; exit with 1 if a part was not understood, or if there is no match."""
     from porism.formula import parse, parse_mathml
-    from porism.formula.report import formula_json, formula_text, understood
+    from porism.formula.plaintext import formula_json, formula_text, understood
 
     text = sys.stdin.read().rstrip("\n") if args.latex == "-" else args.latex
     parsed = parse_mathml(text) if text.lstrip().startswith("<math") else parse(text, wildcards=args.wildcards)
@@ -243,7 +243,7 @@ def _match(args: argparse.Namespace, parsed: Parsed) -> int:
     from porism.formula import parse
     from porism.formula.match.matcher import find
     from porism.formula.operators.parse import operator_tree
-    from porism.formula.report import match_json, match_lines
+    from porism.formula.plaintext import match_json, match_lines
 
     pattern = operator_tree(parse(args.match, wildcards=True).layout)
     found = find(pattern, operator_tree(parsed.layout), args.level, args.whole)

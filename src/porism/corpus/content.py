@@ -38,8 +38,7 @@ class Expression:
 
 
 class Visual(NamedTuple):
-    """A group of formulas that look the same: its visual id, the expression of its first formula, and its numbers of
-    formulas and posts."""
+    """A group of formulas that look the same: its visual id, the expression of its first formula, its sizes."""
 
     id: int
     expression_id: int
@@ -132,8 +131,7 @@ def formulas_fingerprint() -> str:
 
 
 def batched(values: Iterable[T], size: int) -> Iterator[list[T]]:
-    """Yield values in lists of a size, the last one maybe shorter: what belongs to many of a stream is read in
-    batches."""
+    """Yield values in lists of a size: what belongs to many of a stream is read in batches."""
     left = iter(values)
     while chunk := list(islice(left, size)):
         yield chunk
@@ -166,15 +164,13 @@ class Content(Protocol):
 
     @property
     def first_own_formula(self) -> int | None:
-        """The id at which formulas start that the official list lacks; None where the collection has no official
-        list."""
+        """The id at which formulas start that the official list lacks; None without an official list."""
 
     def is_listed(self, formula: Formula) -> bool:
         """Return whether a run may return a formula of a post: where there is an official list, only its formulas."""
 
     def check_formulas(self) -> None:
-        """Refuse a collection whose formulas another version of Porism parsed: its trees would not match those of
-        queries."""
+        """Refuse formulas that another version of Porism parsed: their trees would not match those of queries."""
 
     def count(self, table: str) -> int:
         """Return the number of posts, comments, formulas, expressions, visuals, links, users or tags."""
@@ -216,8 +212,7 @@ class Content(Protocol):
         which are listed, in the present text of a question or an answer."""
 
     def uses(self, visual_ids: Sequence[int], shown: int, most: int) -> dict[int, FormulaUses]:
-        """Return the posts that use each visual id: the first ones with their titles, and the number of all among its
-        first `most` formulas."""
+        """Return the posts that use each visual id: the first ones, and how many its first `most` formulas are in."""
 
     def expressions_by_id(self, ids: Sequence[int]) -> dict[int, Expression]:
         """Return expressions by their ids."""

@@ -11,16 +11,6 @@ from porism.text.render import terminal_text
 INSTANCES = 10
 
 
-def _head(post: Post, has_votes: bool) -> str:
-    fields = [
-        f"{post.kind} {post.id}",
-        f"score {post.score}" if has_votes else "",
-        post.created[:10],
-        f"user {post.owner_id}" if post.owner_id else "",
-    ]
-    return "  ".join(field for field in fields if field)
-
-
 def show_post(content: Content, number: int) -> Iterator[str]:
     """Yield a post with its comments."""
     post, comments = content.posts_by_id([number])[number], content.comments_by_post([number])
@@ -28,7 +18,14 @@ def show_post(content: Content, number: int) -> Iterator[str]:
 
 
 def _post(post: Post, comments: list[Comment], has_votes: bool, accepted: bool = False) -> Iterator[str]:
-    yield _head(post, has_votes) + ("  ✓ accepted" if accepted else "")
+    fields = [
+        f"{post.kind} {post.id}",
+        f"score {post.score}" if has_votes else "",
+        post.created[:10],
+        f"user {post.owner_id}" if post.owner_id else "",
+        "✓ accepted" if accepted else "",
+    ]
+    yield "  ".join(field for field in fields if field)
     if post.title:
         yield terminal_text(post.title)
     if post.tags:
@@ -36,11 +33,8 @@ def _post(post: Post, comments: list[Comment], has_votes: bool, accepted: bool =
     yield ""
     yield terminal_text(post.body)
     for comment in comments:
-        yield (
-            f"    ({comment.score}) {terminal_text(comment.body)}"
-            if has_votes
-            else f"    {terminal_text(comment.body)}"
-        )
+        score = f"({comment.score}) " if has_votes else ""
+        yield f"    {score}{terminal_text(comment.body)}"
     yield ""
 
 

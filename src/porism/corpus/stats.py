@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -85,13 +85,10 @@ def buckets(counts: Mapping[int, int]) -> tuple[Bucket, ...]:
     total: Counter[int] = Counter()
     for value, number in counts.items():
         total[0 if value <= 0 else (value - 1).bit_length() + 1] += number
-    return tuple(_bucket(power, number) for power, number in sorted(total.items()))
-
-
-def _bucket(power: int, number: int) -> Bucket:
-    if power <= 2:
-        return Bucket(power, power, number)
-    return Bucket(2 ** (power - 2) + 1, 2 ** (power - 1), number)
+    return tuple(
+        Bucket(power, power, number) if power <= 2 else Bucket(2 ** (power - 2) + 1, 2 ** (power - 1), number)
+        for power, number in sorted(total.items())
+    )
 
 
 def distributions(content: Content) -> Iterator[Distribution]:
@@ -99,41 +96,28 @@ def distributions(content: Content) -> Iterator[Distribution]:
     years = Counter((post.created[:4] or "undated", post.kind) for post in content.posts())
     by_year = tuple((int(year) if year.isdecimal() else None, kind, n) for (year, kind), n in sorted(years.items()))
     yield Distribution("posts_by_year", "posts by year and kind", ("year", "kind", "posts"), by_year)
-    yield _formulas_by_kind(content)
-    per_post = buckets(_per_post(content))
-    yield Distribution("formulas_per_post", "formulas per post", ("minimum", "maximum", "posts"), per_post)
+    kinds = Counter((formula.kind, formula.issue) for formula in content.formulas())
+    order = sorted(kinds.items(), key=lambda item: (FORMULA_KINDS.index(item[0][0]), item[0][1]))
+    by_kind = tuple((kind, issue, number) for (kind, issue), number in order)
+    yield Distribution("formulas_by_kind", "formulas by kind", ("kind", "issue", "formulas"), by_kind)
+    per_post = Counter(sum(1 for _ in group) for _, group in groupby(content.formula_posts()))
+    per_post[0] += content.count("posts") - sum(per_post.values())
+    columns = ("minimum", "maximum", "posts")
+    yield Distribution("formulas_per_post", "formulas per post", columns, buckets(+per_post))
     lengths: Counter[int] = Counter()
     converters: Counter[str] = Counter()
     for expression in content.expressions():
         lengths[len(expression.latex)] += 1
         converters[expression.path] += 1
-    yield Distribution(
-        "formula_lengths", "characters of a distinct formula", ("minimum", "maximum", "formulas"), buckets(lengths)
-    )
+    columns = ("minimum", "maximum", "formulas")
+    yield Distribution("formula_lengths", "characters of a distinct formula", columns, buckets(lengths))
     by_converter = tuple(sorted(converters.items()))
-    yield Distribution(
-        "formulas_by_converter", "distinct formulas by converter", ("converter", "formulas"), by_converter
-    )
+    title = "distinct formulas by converter"
+    yield Distribution("formulas_by_converter", title, ("converter", "formulas"), by_converter)
     common = tuple((group.latex, group.formulas) for group in content.most_common(TOP))
     yield Distribution("common_formulas", "commonest formulas", ("latex", "formulas"), common)
-    tags = tuple(tag for tag, _ in zip(content.tags(), range(TOP), strict=False))
+    tags = tuple(islice(content.tags(), TOP))
     yield Distribution("common_tags", "commonest tags", ("tag", "questions"), tags)
-
-
-def _formulas_by_kind(content: Content) -> Distribution:
-    counts = Counter((formula.kind, formula.issue) for formula in content.formulas())
-    order = sorted(counts.items(), key=lambda item: (FORMULA_KINDS.index(item[0][0]), item[0][1]))
-    records = tuple((kind, issue, number) for (kind, issue), number in order)
-    return Distribution("formulas_by_kind", "formulas by kind", ("kind", "issue", "formulas"), records)
-
-
-def _per_post(content: Content) -> Counter[int]:
-    """Count the posts with each number of formulas; posts without formulas count as 0."""
-    counts: Counter[int] = Counter()
-    for _, group in groupby(content.formula_posts()):
-        counts[sum(1 for _ in group)] += 1
-    counts[0] += content.count("posts") - sum(counts.values())
-    return +counts
 
 
 LONGEST = 30

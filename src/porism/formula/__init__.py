@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from porism.formula.latex.editable import Problem
 from porism.formula.layout.tuples import from_tangent, tangent
 from porism.formula.parsed import Parsed, latex_to_mathml, parse, parse_mathml
-from porism.formula.problems import Problem
 from porism.formula.tree import Node, elements_of, row_of
 
 __all__ = [

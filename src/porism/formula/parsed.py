@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 from porism.formula.characters import xml_text
 from porism.formula.latex.convert import Converted, to_mathml
+from porism.formula.latex.editable import Problem
 from porism.formula.latex.macros import Macro, Macros
 from porism.formula.layout.build import MAX_DEPTH, TooLarge, layout_tree
 from porism.formula.layout.labels import token_labels
 from porism.formula.mathml.clean import clean, clean_converted, read
 from porism.formula.operators.parse import operator_tree
-from porism.formula.problems import Problem
 from porism.formula.tree import Node, attach, chain
 
 _TOKEN = re.compile(r"\\[A-Za-z]+|\\.|\d+(?:\.\d+)?|[^\s{}\x00-\x1f]")
@@ -40,12 +40,10 @@ def opaque_tree(latex: str) -> Node:
 
 # The first element inside the wrappers distinguishes Content from Presentation MathML.
 _FIRST = re.compile(r"\s*+(?:<\?xml[^<>]*>\s*+)?(?:<(?:\w+:)?(?:math|semantics)(?:\s[^<>]*)?>\s*+)*<(?:\w+:)?([a-z]+)")
-_CONTENT = frozenset(
-    (
-        "apply", "bind", "cerror", "ci", "cn", "cs", "csymbol", "interval", "lambda", "list", "matrix", "piecewise",
-        "set", "vector",
-    )
-)  # fmt: skip
+_CONTENT = frozenset((
+    "apply", "bind", "cerror", "ci", "cn", "cs", "csymbol", "interval", "lambda", "list", "matrix", "piecewise", "set",
+    "vector",
+))  # fmt: skip
 _TAG = re.compile(r"<[^<>]*>")
 
 
@@ -159,11 +157,11 @@ def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
         try:
             operators = from_content(text)
         except TooLarge as error:
-            return _too_large(origin, text, (), (), error)
-        parsed = _parsed(origin, clean(read(to_presentation(operators))), "content", (), ())
+            return _too_large(origin, text, error)
+        parsed = _parsed(origin, clean(read(to_presentation(operators))), "content")
         parsed._operators = operators
         return parsed
-    parsed = _parsed(origin, clean(read(text)), "mathml", (), ())
+    parsed = _parsed(origin, clean(read(text)), "mathml")
     if content and parsed.path == "mathml":
         from porism.formula.mathml.content_reader import from_content
 
@@ -172,16 +170,18 @@ def parse_mathml(text: str, latex: str = "", content: str = "") -> Parsed:
     return parsed
 
 
-def _parsed(origin: Origin, source: str, path: str, repairs: tuple[str, ...], problems: tuple[Problem, ...]) -> Parsed:
+def _parsed(
+    origin: Origin, source: str, path: str, repairs: tuple[str, ...] = (), problems: tuple[Problem, ...] = ()
+) -> Parsed:
     """Build the layout tree; a formula beyond the limits becomes opaque."""
     try:
         return Parsed(origin, layout_tree(source), source, path, repairs, problems)
     except TooLarge as error:
-        return _too_large(origin, source, repairs, problems, error)
+        return _too_large(origin, source, error, repairs, problems)
 
 
 def _too_large(
-    origin: Origin, source: str, repairs: tuple[str, ...], problems: tuple[Problem, ...], error: TooLarge
+    origin: Origin, source: str, error: TooLarge, repairs: tuple[str, ...] = (), problems: tuple[Problem, ...] = ()
 ) -> Parsed:
     """Return a formula beyond the limits: opaque, with its LaTeX or the text of its MathML."""
     problem = Problem(str(error), 0, len(origin.latex))

@@ -6,13 +6,13 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
-from collections.abc import Iterator, Sequence
-from itertools import islice
+from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from porism.corpus.build.ledger import Ledger
 from porism.corpus.build.work import ExpressionRow, insert
+from porism.corpus.content import batched
 from porism.corpus.store.schema import DATABASE
 from porism.hashing import hash64
 
@@ -45,8 +45,7 @@ class ExpressionIds:
     def intern(
         self, latex: str, mathml: str | None = None, content: str | None = None, visual_id: int | None = None
     ) -> int:
-        """Return the id of an expression, a new one for a new expression. The MathML and visual id of its first
-        appearance are kept."""
+        """Return the id of an expression, known or new; the MathML and visual id of its first appearance are kept."""
         key = expression_key(latex, mathml)
         known = self._cache.get(key)
         if known is None:
@@ -85,8 +84,7 @@ class ExpressionIds:
     def _taken(self, hashes: Sequence[int]) -> set[int]:
         """Return those hashes that have an expression."""
         taken: set[int] = set()
-        stream = iter(hashes)
-        while chunk := list(islice(stream, CHUNK)):
+        for chunk in batched(hashes, CHUNK):
             query = f"SELECT hash FROM latex_keys WHERE hash IN ({', '.join('?' * len(chunk))})"
             taken.update(row[0] for row in self._work.execute(query, chunk))
         return taken
@@ -102,7 +100,9 @@ class ExpressionIds:
         # Two keys with one hash are as good as impossible, but a wrong formula would go unnoticed: compare, and try the
         # next hash.
         while row := self._work.execute("SELECT id FROM latex_keys WHERE hash = ?", (hashed,)).fetchone():
-            if self._key_of(row[0]) == key:
+            database, table = (self._store, "expressions") if row[0] <= self._top else (self._work, "latex")
+            known = database.execute(f"SELECT latex, mathml FROM {table} WHERE id = ?", row).fetchone()
+            if expression_key(*known) == key:
                 return int(row[0])
             hashed += 1
         number: int = self._next
@@ -110,12 +110,6 @@ class ExpressionIds:
         self._work.execute(INSERT, (number, latex, mathml, content, visual_id))
         self._work.execute(INSERT_KEY, (hashed, number))
         return number
-
-    def _key_of(self, number: int) -> str:
-        """Return the key of a known expression."""
-        database, table = (self._store, "expressions") if number <= self._top else (self._work, "latex")
-        latex, mathml = database.execute(f"SELECT latex, mathml FROM {table} WHERE id = ?", (number,)).fetchone()
-        return expression_key(latex, mathml)
 
 
 class Workspace(NamedTuple):
@@ -161,9 +155,6 @@ def seed(work: sqlite3.Connection, store: sqlite3.Connection) -> None:
         "INSERT OR IGNORE INTO visual_keys VALUES(?, ?)",
         store.execute("SELECT key, visual_id FROM expressions ORDER BY id"),
     )
-    work.executemany("INSERT OR IGNORE INTO latex_keys VALUES(?, ?)", _hashes(store))
-
-
-def _hashes(store: sqlite3.Connection) -> Iterator[tuple[int, int]]:
-    for number, latex, mathml in store.execute("SELECT id, latex, mathml FROM expressions ORDER BY id"):
-        yield hash64(expression_key(latex, mathml)), number
+    known = store.execute("SELECT id, latex, mathml FROM expressions ORDER BY id")
+    keys = ((hash64(expression_key(latex, mathml)), number) for number, latex, mathml in known)
+    work.executemany("INSERT OR IGNORE INTO latex_keys VALUES(?, ?)", keys)

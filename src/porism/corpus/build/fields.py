@@ -10,7 +10,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from porism.corpus.build.work import rows
 from porism.corpus.sources.raw import FAULTS, Dropped, Form
 from porism.deadline import ProcessorLimitExceeded, processor_limit
 from porism.formula.latex.macros import UNEXPANDED
@@ -20,9 +19,8 @@ from porism.text.read import segment_official
 from porism.text.sanitize import Segmented, clean, segment_html, without_placeholders
 from porism.text.segment import EMPTY, Segment, Text
 
-SECONDS = (
-    20.0  # of processor time, for a batch of fields and then for each of them; the longest post of a site takes 0.1
-)
+# Of processor time, for a batch of fields and then for each of them; the longest post of a site takes 0.1.
+SECONDS = 20.0
 MARK = re.compile(r"[`*\[]")
 # The marks that the site supports in comments.
 COMMENT_MARKS = (
@@ -60,8 +58,7 @@ class RawField(NamedTuple):
 
 
 def make_fields(fields: Sequence[RawField], compat: bool) -> list[Field]:
-    """Segment fields, and keep one that cannot be segmented, or not in time, as plain text: one text must not end a
-    build."""
+    """Segment fields; one that cannot be segmented, or not in time, is plain text: it must not end a build."""
     try:
         with processor_limit(SECONDS):
             return [make_field_of_any_text(field.text, field.form, compat) for field in fields]
@@ -91,8 +88,12 @@ def make_field(text: str, form: Form, compat: bool) -> Field:
     """Find the formulas of a field and clean the rest."""
     if not text:
         return Field()
-    if form in ("placed", "placed-text"):
-        return _placed(text, form == "placed-text", compat)
+    if form == "placed":
+        return _field(segment_official(text, unmarked=not compat))
+    if form == "placed-text":  # titles and comments are text, not HTML
+        return _field(
+            segment_official(text, "text", lambda piece: text_to_html(decode_entities(piece)), unmarked=not compat)
+        )
     text = without_placeholders(text)
     is_text = form == "text"
     text = decode_entities(text) if is_text else text
@@ -119,28 +120,10 @@ def text_to_html(text: str) -> str:
     return clean(text)
 
 
-def _placed(text: str, is_text: bool, compat: bool) -> Field:
-    """Segment a field in the official form; titles and comments are text, not HTML."""
-    if is_text:
-        return _field(segment_official(text, "text", _decoded_to_html, unmarked=not compat))
-    return _field(segment_official(text, unmarked=not compat))
-
-
-def _decoded_to_html(text: str) -> str:
-    return text_to_html(decode_entities(text))
-
-
 def _field(segmented: Segmented, lost: tuple[str, ...] = (), unexpanded: int = 0) -> Field:
     numbers = segmented.numbers
     order = tuple(sorted(range(len(numbers)), key=numbers.__getitem__))
     return Field(segmented.text, order, lost, unexpanded=unexpanded or segmented.unexpanded)
-
-
-class Revision(NamedTuple):
-    """An older version of a title or a body."""
-
-    field: Literal["title", "body"]
-    text: str
 
 
 class RemovedFormula(NamedTuple):
@@ -156,11 +139,11 @@ def removed_formulas(
     """Yield each formula of older versions of a post that is not among those `present`, once."""
     seen = set(present)
     query = "SELECT field, text FROM revisions WHERE source = ? AND post_id = ? ORDER BY seq"
-    for revision in rows(work, Revision, query, source, post):
-        for latex in _formulas(without_placeholders(revision.text), revision.field == "body", compat):
+    for field, text in work.execute(query, (source, post)).fetchall():
+        for latex in _formulas(without_placeholders(text), field == "body", compat):
             if latex not in seen:
                 seen.add(latex)
-                yield RemovedFormula(latex, revision.field)
+                yield RemovedFormula(latex, field)
 
 
 def _formulas(text: str, markdown: bool, compat: bool) -> tuple[str, ...]:

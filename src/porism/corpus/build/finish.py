@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections import Counter
 from collections.abc import Sequence
 
 from porism.corpus.build.ledger import Ledger
+from porism.corpus.build.work import number
 from porism.corpus.store.schema import BLOBS, DIGESTED, FORMULA_KINDS, INDEXES
 
 CHUNK = 2000
@@ -33,13 +35,13 @@ VISUALS = """INSERT OR REPLACE INTO visuals SELECT visual_id, expression_id, num
 
 
 def finish_rows(store: sqlite3.Connection, shifts: Sequence[int], ledger: Ledger) -> None:
-    """Write users, links, votes, tags, formulas and visual ids; the work database is attached as `work`. Can be run
-    again."""
+    """Write the rest of the rows; the work database is attached as `work`. Can be run again."""
     for source, shift in enumerate(shifts):
         values = {"source": source, "shift": shift}
         for query in (USERS, LINKS, VOTES):
             store.execute(query, values)
-    _tags(store)
+    tags = Counter(tag for (own,) in store.execute("SELECT tags FROM posts WHERE tags != ''") for tag in own.split())
+    store.executemany("INSERT OR REPLACE INTO tags VALUES(?, ?)", sorted(tags.items()))
     store.execute(IMAGES)
     store.commit()
     store.execute(FORMULAS)
@@ -49,31 +51,17 @@ def finish_rows(store: sqlite3.Connection, shifts: Sequence[int], ledger: Ledger
     _count(store, ledger)
 
 
-def _tags(store: sqlite3.Connection) -> None:
-    counts: dict[str, int] = {}
-    for (tags,) in store.execute("SELECT tags FROM posts WHERE tags != ''"):
-        for tag in tags.split():
-            counts[tag] = counts.get(tag, 0) + 1
-    store.executemany("INSERT OR REPLACE INTO tags VALUES(?, ?)", sorted(counts.items()))
-
-
 def _count(store: sqlite3.Connection, ledger: Ledger) -> None:
     for table in ("links", "users"):
-        ledger.keep(table, store.execute(f"SELECT count(*) FROM {table}").fetchone()[0])
-    dropped = (
-        store.execute("SELECT count(*) FROM work.links").fetchone()[0]
-        - store.execute("SELECT count(*) FROM links").fetchone()[0]
-    )
-    if dropped:
+        ledger.keep(table, number(store, f"SELECT count(*) FROM {table}"))
+    if dropped := number(store, "SELECT (SELECT count(*) FROM work.links) - (SELECT count(*) FROM links)"):
         ledger.drop("links", "from a post that is not kept, or repeated", number=dropped)
-    for kind, number in store.execute(
-        "SELECT kind, count(*) FROM formulas WHERE issue NOT IN ('d', 'dv') GROUP BY kind"
-    ):
-        ledger.keep(f"formulas in {FORMULA_KINDS[kind]}s", number)
-    if images := store.execute("SELECT count(*) FROM images").fetchone()[0]:
+    query = "SELECT kind, count(*) FROM formulas WHERE issue NOT IN ('d', 'dv') GROUP BY kind"
+    for kind, formulas in store.execute(query):
+        ledger.keep(f"formulas in {FORMULA_KINDS[kind]}s", formulas)
+    if images := number(store, "SELECT count(*) FROM images"):
         ledger.keep("pictures", images)
-    spurious = store.execute("SELECT count(*) FROM formulas WHERE issue IN ('d', 'dv')").fetchone()[0]
-    if spurious:
+    if spurious := number(store, "SELECT count(*) FROM formulas WHERE issue IN ('d', 'dv')"):
         ledger.drop("formulas", "that occur only in older versions of a post (kept, never searched)", number=spurious)
 
 
@@ -85,7 +73,7 @@ def add_indexes(store: sqlite3.Connection) -> None:
 
 def counts(store: sqlite3.Connection) -> dict[str, int]:
     """Return the number of rows of each table."""
-    return {table: store.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table, _ in DIGESTED}
+    return {table: number(store, f"SELECT count(*) FROM {table}") for table, _ in DIGESTED}
 
 
 def digest(store: sqlite3.Connection) -> str:

@@ -9,18 +9,25 @@ from typing import NamedTuple
 
 from porism.corpus.build.expressions import Workspace
 from porism.corpus.build.ledger import Ledger
-from porism.corpus.build.official.mathml import REFUSED, read_mathml, without_places
 from porism.corpus.build.select import TreesFrom
 from porism.corpus.build.visual import BATCH, VisualIds, VisualKeyRow, visual_key
 from porism.corpus.build.work import ExpressionRow, columns, note, progress, replace, rows, top
 from porism.deadline import ProcessorLimitExceeded, processor_limit
 from porism.formula import Parsed, Problem, parse, parse_mathml
 from porism.formula.binary import pack
+from porism.formula.mathml.clean import is_well_formed
 from porism.formula.parsed import opaque
 from porism.parallel import Pool, TaskQueue, ordered
 
 OFFICIAL = "official MathML"
 SECONDS = 20.0  # of processor time, for a batch of expressions and then for each of them
+
+# Reasons not to use the MathML of a source; the trees then come from LaTeX.
+ILL_FORMED = "ill-formed, trees from LaTeX"
+ERROR = "with an error of its converter (merror), trees from LaTeX"
+EMPTY = "shows nothing, trees from LaTeX"
+LARGE = "too large or too deep, trees from LaTeX"
+REFUSED = frozenset((ILL_FORMED, ERROR, EMPTY, LARGE))
 
 
 class SourceExpression(NamedTuple):
@@ -67,7 +74,7 @@ def parse_all(expressions: list[SourceExpression], official: bool = False) -> li
     with `official`, the other way round. One that takes too much processor time is kept as tokens."""
     try:
         with processor_limit(SECONDS):
-            return [_guarded(given, official) for given in expressions]
+            return [_parse_one(given, official) for given in expressions]
     except ProcessorLimitExceeded as error:
         if len(expressions) > 1:
             return [parsed for given in expressions for parsed in parse_all([given], official)]
@@ -88,9 +95,20 @@ def _parse_tuples(official: bool, expressions: list[SourceTuple]) -> list[Parsed
     return [(one.packed, one.key, one.path, one.problem) for one in parsed]
 
 
-def _guarded(given: SourceExpression, official: bool) -> ParsedExpression:
+def _parse_one(given: SourceExpression, official: bool) -> ParsedExpression:
+    refused = ""
     try:
-        return _parse_one(given, official)
+        if given.mathml and official:
+            found = read_mathml(given.latex, given.mathml, given.content)
+            if isinstance(found, Parsed):
+                return _packed(found)
+            refused = found
+        parsed = parse(given.latex)
+        if given.mathml and (not given.latex.strip() or parsed.path == "opaque"):
+            parsed = parse_mathml(given.mathml, given.latex)
+            without_places(parsed)
+        trees = _packed(parsed)
+        return trees._replace(problem=refused) if refused else trees
     except (ArithmeticError, AttributeError, LookupError, SyntaxError, TypeError, ValueError, RecursionError) as error:
         # The parser does not raise on user text. If it does, a fault of ours must not end a build of hours: it is
         # counted.
@@ -98,19 +116,28 @@ def _guarded(given: SourceExpression, official: bool) -> ParsedExpression:
         return _packed(opaque(given.latex, (fault,)))
 
 
-def _parse_one(given: SourceExpression, official: bool) -> ParsedExpression:
-    refused = ""
-    if given.mathml and official:
-        found = read_mathml(given.latex, given.mathml, given.content)
-        if isinstance(found, Parsed):
-            return _packed(found)
-        refused = found
-    parsed = parse(given.latex)
-    if given.mathml and (not given.latex.strip() or parsed.path == "opaque"):
-        parsed = parse_mathml(given.mathml, given.latex)
-        without_places(parsed)
-    trees = _packed(parsed)
-    return trees._replace(problem=refused) if refused else trees
+def read_mathml(latex: str, mathml: str, content: str | None) -> Parsed | str:
+    """Return both trees of Presentation and Content MathML, or the reason why they cannot be used.
+
+    Where Content MathML is absent or ill-formed, the operator tree comes from the layout tree."""
+    if "<merror" in mathml or "<cerror" in (content or ""):
+        return ERROR
+    if not is_well_formed(mathml):
+        return ILL_FORMED
+    parsed = parse_mathml(mathml, latex, content if content and is_well_formed(content) else "")
+    if parsed.path == "opaque":
+        return LARGE
+    if parsed.layout.label == "W!" and not parsed.layout.children:
+        return EMPTY
+    without_places(parsed)
+    return parsed
+
+
+def without_places(parsed: Parsed) -> None:
+    """Remove the positions of nodes: pages draw formulas from their LaTeX, where they would mean other symbols."""
+    for tree in (parsed.layout, parsed.operators):
+        for node in tree.walk():
+            node.places = ()
 
 
 def _packed(parsed: Parsed) -> ParsedExpression:
@@ -129,8 +156,7 @@ class Parsing:
         self._queue: _Queue | None = None if pool is None else TaskQueue(pool, self._parse)
 
     def begin(self) -> None:
-        """Let idle workers parse the expressions that are there, in whole batches; their results wait, so there are at
-        most AHEAD batches."""
+        """Let idle workers parse whole batches of what is there; at most AHEAD batches, since their results wait."""
         queue = self._queue
         while queue is not None and len(queue) < AHEAD and len(batch := self._next_batch()) == BATCH:
             queue.submit(batch, _task(batch))
@@ -162,21 +188,18 @@ def parse_expressions(space: Workspace, parsing: Parsing, advance: Callable[[int
     for batch, found in parsing.results():
         parsed = [ParsedExpression(*trees) for trees in found]
         keyed = [VisualKeyRow(row.id, trees.key, row.visual_id) for row, trees in zip(batch, parsed, strict=True)]
-        rows_to_store = zip(batch, parsed, visuals.assign(keyed), strict=True)
-        store.executemany(INSERT, [_stored(row, trees, visual) for row, trees, visual in rows_to_store])
-        for row, trees in zip(batch, parsed, strict=True):
+        stored = []
+        for row, trees, visual in zip(batch, parsed, visuals.assign(keyed), strict=True):
+            packed = (trees.packed, trees.path, trees.problem, trees.key)
+            stored.append(StoredExpression(row.id, row.latex, row.mathml, row.content, *packed, visual))
             _count(ledger, row, trees, parsing.official)
+        store.executemany(INSERT, stored)
         note(work, "parse", batch[-1].id)
         ledger.save()
         store.commit()
         work.commit()
         advance(len(batch))
     visuals.settle(store)
-
-
-def _stored(row: ExpressionRow, trees: ParsedExpression, visual: int | None) -> StoredExpression:
-    packed = (trees.packed, trees.path, trees.problem, trees.key)
-    return StoredExpression(row.id, row.latex, row.mathml, row.content, *packed, visual)
 
 
 def _count(ledger: Ledger, row: ExpressionRow, trees: ParsedExpression, official: bool) -> None:

@@ -11,10 +11,8 @@ import sqlite3
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
 
 from porism import __version__
-from porism.corpus.build import staging
 from porism.corpus.build.expressions import ExpressionIds, Workspace, copy_store, seed
 from porism.corpus.build.finish import add_indexes, counts, digest, finish_rows
 from porism.corpus.build.ledger import Ledger
@@ -22,7 +20,7 @@ from porism.corpus.build.official import official_ids
 from porism.corpus.build.parsing import Parsing, load_parser, parse_expressions
 from porism.corpus.build.select import Options, select
 from porism.corpus.build.threads import Segmenter, SourceIds
-from porism.corpus.build.work import connect, note, number, progress, top
+from porism.corpus.build.work import INDEXES, connect, note, number, progress, stage_part, top
 from porism.corpus.content import formulas_fingerprint
 from porism.corpus.sources.raw import Source
 from porism.corpus.store.collection import Collection
@@ -63,8 +61,7 @@ def build(
     jobs: Jobs = 0,
     progress: Progress | None = None,
 ) -> Path:
-    """Build a collection, or continue a build that was stopped. With `base`, the new collection is that one with the
-    sources added."""
+    """Build a collection, or continue a stopped build. With `base`, sources are added to that collection."""
     place = Path(target)
     if place.exists():
         raise already_exists(place)
@@ -72,13 +69,23 @@ def build(
         base.collection.check_formulas()
     work = place.parent / f".{place.name}.partial"
     # Sources with official ids first; the other formulas are numbered after them.
-    plan = Plan(sorted(sources, key=lambda source: not source.official), options or Options(), base)
+    sources = sorted(sources, key=lambda source: not source.official)
     progress = progress or Silent()
+    made = _Build(work, sources, options or Options(), base, jobs, progress)
     with _disk_errors(place), only_writer(place), _sorting_in(place.parent):
         if place.exists():  # another process finished it a moment ago
             raise already_exists(place)
-        _prepare(work, plan, progress)
-        _Build(work, plan, jobs, progress).run()
+        text = made.plan()
+        if work.is_dir():
+            if (work / PLAN).is_file() and (work / PLAN).read_text("utf-8") == text:
+                progress.say("continuing a stopped build")
+            else:
+                progress.say("dropping a stopped build of other sources or options")
+                shutil.rmtree(work)
+        if not work.is_dir():
+            work.mkdir()
+            (work / PLAN).write_text(text, "utf-8")
+        made.run()
         # The plan first: without it, a build that dies here is not continued.
         (work / PLAN).unlink()
         (work / WORK).unlink()
@@ -119,51 +126,34 @@ def _disk_errors(place: Path) -> Iterator[None]:
         raise PorismError(f"cannot be used: {error.strerror}", where=name, fix=fix) from error
 
 
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """What a build makes of what. A stopped build of another plan cannot be continued."""
-
-    sources: Sequence[Source]
-    options: Options
-    base: Base | None
-
-    def text(self) -> str:
-        """Return the plan as JSON, with the sizes and times of all files."""
-        inputs = [
-            {
-                "path": str(one.path.resolve()),
-                "kind": one.kind,
-                "parts": [[part.name, part.size, part.age] for part in one.parts()],
-            }
-            for one in self.sources
-        ]
-        base = {"digest": self.base.collection.digest, "apart": self.base.apart} if self.base else None
-        known = {"format": FORMAT, "version": __version__, "options": self.options.as_dict()}
-        return json.dumps(known | {"sources": inputs, "base": base}, indent=1, sort_keys=True)
-
-
-def _prepare(work: Path, plan: Plan, progress: Progress) -> None:
-    text = plan.text()
-    if work.is_dir():
-        if (work / PLAN).is_file() and (work / PLAN).read_text("utf-8") == text:
-            progress.say("continuing a stopped build")
-            return
-        progress.say("dropping a stopped build of other sources or options")
-        shutil.rmtree(work)
-    work.mkdir()
-    (work / PLAN).write_text(text, "utf-8")
-
-
 class _Build:
-    def __init__(self, work: Path, plan: Plan, jobs: Jobs, progress: Progress) -> None:
-        self.folder = work
-        self.sources = plan.sources
-        self.options = plan.options
-        self.base = plan.base.collection if plan.base else None
-        self.apart = plan.base is not None and plan.base.apart
+    def __init__(
+        self,
+        folder: Path,
+        sources: Sequence[Source],
+        options: Options,
+        base: Base | None,
+        jobs: Jobs,
+        progress: Progress,
+    ) -> None:
+        self.folder = folder
+        self.sources = sources
+        self.options = options
+        self.base = base.collection if base else None
+        self.apart = base is not None and base.apart
         self.jobs = jobs
         self.progress = progress
-        self.names = [source.path.resolve().name for source in plan.sources]
+        self.names = [source.path.resolve().name for source in sources]
+
+    def plan(self) -> str:
+        """Return what is made of what, as JSON. A stopped build of another plan cannot be continued."""
+        inputs = []
+        for one in self.sources:
+            parts = [[part.name, part.size, part.age] for part in one.parts()]
+            inputs.append({"path": str(one.path.resolve()), "kind": one.kind, "parts": parts})
+        base = {"digest": self.base.digest, "apart": self.apart} if self.base else None
+        known = {"format": FORMAT, "version": __version__, "options": self.options.as_dict()}
+        return json.dumps(known | {"sources": inputs, "base": base}, indent=1, sort_keys=True)
 
     def run(self) -> None:
         """Run all stages."""
@@ -205,9 +195,10 @@ class _Build:
         for at, source in enumerate(self.sources):
             for part in source.parts():
                 with self.progress.stage(f"read {part.name}", part.size if part.meter else None) as advance:
-                    staging.stage_part(self.work, at, part, self.ledger, advance)
+                    stage_part(self.work, at, part, self.ledger, advance)
         with self.progress.stage("sort"):
-            staging.prepare(self.work)
+            self.work.executescript(INDEXES)
+            self.work.commit()
 
     def _select(self) -> None:
         official = [at for at, source in enumerate(self.sources) if source.official]
@@ -258,38 +249,32 @@ class _Build:
         return [row[0] for row in self.work.execute("SELECT shift FROM shifts ORDER BY source")]
 
     def _finish(self) -> None:
+        shifts = self._shifts()
         self.work.commit()
         self.store.execute("ATTACH ? AS work", (str(self.folder / WORK),))
         with self.progress.stage("write formulas"):
-            self._once("finish", lambda: finish_rows(self.store, self._shifts(), self.ledger))
+            self._once("finish", lambda: finish_rows(self.store, shifts, self.ledger))
         self.store.commit()
         self.store.execute("DETACH work")
         with self.progress.stage("index"):
             add_indexes(self.store)
         with self.progress.stage("digest"):
-            manifest = self._manifest(digest(self.store))
-        self.store.execute("PRAGMA journal_mode = DELETE")
-        files = {DATABASE: asdict(describe_file(self.folder / DATABASE))}
-        with atomic_file(self.folder / MANIFEST) as out:
-            out.write(seal({**manifest, "files": files}))
-
-    def _manifest(self, content: str) -> dict[str, Any]:
-        shifts = self._shifts()
-        return {
+            content = digest(self.store)
+        named = zip(self.names, self.sources, shifts, strict=True)
+        sources = [{"name": name, "kind": source.kind, "shift": shift} for name, source, shift in named]
+        manifest = {
             "kind": "collection",
             "format": FORMAT,
             "porism": __version__,
             "digest": content,
             "formulas": formulas_fingerprint(),
             "options": self.options.as_dict(),
-            "sources": [
-                *(self.base.manifest["sources"] if self.base else ()),
-                *(
-                    {"name": name, "kind": source.kind, "shift": shift}
-                    for name, source, shift in zip(self.names, self.sources, shifts, strict=True)
-                ),
-            ],
+            "sources": [*(self.base.manifest["sources"] if self.base else ()), *sources],
             "first_own_formula": self.official.first_own_id,
             "counts": counts(self.store),
             "ledger": [entry._asdict() for entry in self.ledger.entries()],
         }
+        self.store.execute("PRAGMA journal_mode = DELETE")
+        manifest["files"] = {DATABASE: asdict(describe_file(self.folder / DATABASE))}
+        with atomic_file(self.folder / MANIFEST) as out:
+            out.write(seal(manifest))

@@ -7,7 +7,7 @@ import re
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from porism.corpus.build.ledger import EXAMPLES, Ledger
 from porism.errors import PorismError
@@ -39,9 +39,8 @@ def parse_years(text: str) -> tuple[int | None, int | None]:
     """Parse `2010-2018`, `-2018`, `2015-` or `2015`."""
     match = YEARS.fullmatch(text.strip())
     if not match or not any(match.groups()):
-        raise PorismError(
-            f"years {text!r} are not understood", fix="write --years 2010-2018, --years -2018 or --years 2015-"
-        )
+        fix = "write --years 2010-2018, --years -2018 or --years 2015-"
+        raise PorismError(f"years {text!r} are not understood", fix=fix)
     if match[3]:
         return int(match[3]), int(match[3])
     first, last = (int(year) if year else None for year in match.groups()[:2])
@@ -50,8 +49,7 @@ def parse_years(text: str) -> tuple[int | None, int | None]:
     return first, last
 
 
-@dataclass(frozen=True, slots=True)
-class DropRule:
+class DropRule(NamedTuple):
     """A rule that drops rows of a work table, with its reason. In the condition the row has the alias `row`."""
 
     table: str
@@ -59,30 +57,13 @@ class DropRule:
     condition: str
 
 
-SAME = "o.source = row.source AND o.id = row.id AND o.seq < row.seq"
-REPEATED = (
-    DropRule("posts", "the id appeared before", f"EXISTS(SELECT 1 FROM posts o WHERE {SAME})"),
-    DropRule("comments", "the id appeared before", f"EXISTS(SELECT 1 FROM comments o WHERE {SAME})"),
-)
+TABLES = ("posts", "comments")
+REPEATED = "EXISTS(SELECT 1 FROM {0} o WHERE o.source = row.source AND o.id = row.id AND o.seq < row.seq)"
 # An official id means the same post in all sources.
-AGAIN = (
-    DropRule(
-        "posts",
-        "already in an earlier source",
-        "EXISTS(SELECT 1 FROM posts o WHERE o.source IN ({0}) AND o.source < row.source AND o.id = row.id)",
-    ),
-    DropRule(
-        "comments",
-        "already in an earlier source",
-        "EXISTS(SELECT 1 FROM comments o WHERE o.source IN ({0}) AND o.source < row.source AND o.id = row.id)",
-    ),
-)
+AGAIN = """row.source IN ({1})
+    AND EXISTS(SELECT 1 FROM {0} o WHERE o.source IN ({1}) AND o.source < row.source AND o.id = row.id)"""
 # In the collection that is added to, ids of a source are shifted.
 BASE = "SELECT 1 FROM shifts s JOIN {0} b ON b.id = row.{1} + s.shift WHERE s.source = row.source"
-THERE = (
-    DropRule("posts", "already in the collection", f"EXISTS({BASE.format('base_posts', 'id')})"),
-    DropRule("comments", "already in the collection", f"EXISTS({BASE.format('base_comments', 'id')})"),
-)
 ORPHANS = (
     DropRule(
         "posts",
@@ -124,14 +105,13 @@ def _years(options: Options) -> list[DropRule]:
 
 def rules(options: Options, official: Sequence[int]) -> list[DropRule]:
     """Return all rules in the order in which they are applied."""
-    chosen = [*REPEATED]
+    chosen = [DropRule(table, "the id appeared before", REPEATED.format(table)) for table in TABLES]
     if len(official) > 1:
         inside = ", ".join(map(str, official))
-        chosen += [
-            DropRule(rule.table, rule.why, f"row.source IN ({inside}) AND " + rule.condition.format(inside))
-            for rule in AGAIN
-        ]
-    chosen += [*THERE, *_years(options)]
+        chosen += [DropRule(table, "already in an earlier source", AGAIN.format(table, inside)) for table in TABLES]
+    there = ((table, f"EXISTS({BASE.format(f'base_{table}', 'id')})") for table in TABLES)
+    chosen += [DropRule(table, "already in the collection", condition) for table, condition in there]
+    chosen += _years(options)
     if not options.answers:
         chosen.append(DropRule("posts", "answers are left out", "row.kind = 'answer'"))
     if not options.comments:
@@ -140,8 +120,7 @@ def rules(options: Options, official: Sequence[int]) -> list[DropRule]:
 
 
 def _file(database: sqlite3.Connection, source: int, name: str, table: str) -> str:
-    """Return the file from which the posts or comments of a source were read; in a cut, comments are in the lines of
-    their posts."""
+    """Return the file of the posts or comments of a source; in a cut, comments are in the lines of their posts."""
     files = [row[0] for row in database.execute("SELECT name FROM parts WHERE source = ? ORDER BY rowid", (source,))]
     mine = [file for wanted in (table, "posts") for file in files if file.lower().startswith(wanted)]
     return f"{name}/{mine[0]}" if mine else name
@@ -164,5 +143,5 @@ def select(
         ledger.drop(rule.table, rule.why, examples[0], number)
         for example in examples[1:]:
             ledger.drop(rule.table, rule.why, example, 0)
-    for table in ("posts", "comments"):
+    for table in TABLES:
         ledger.keep(table, database.execute(f"SELECT count(*) FROM {table}").fetchone()[0])

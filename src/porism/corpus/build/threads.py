@@ -7,30 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 from typing import NamedTuple, TypeVar
 
+from porism.corpus.build import work
 from porism.corpus.build.expressions import Workspace
 from porism.corpus.build.fields import Field, RawField, field_remarks, make_fields, removed_formulas
-from porism.corpus.build.official import FormulaPlace, NumberedFormula, OfficialIds, SourceField
-from porism.corpus.build.work import (
-    ANSWER,
-    COMMENT,
-    QUESTION,
-    TITLE,
-    CommentRow,
-    FoundFormula,
-    PostRow,
-    columns,
-    insert,
-    note,
-    number,
-    progress,
-    replace,
-    rows,
-    top_id,
-)
-from porism.corpus.sources.raw import TITLE_FORM, Form
+from porism.corpus.build.official import FormulaPlace, NumberedFormula, OfficialIds
+from porism.corpus.build.work import COMMENT, TITLE, CommentRow, FoundFormula, PostRow
+from porism.corpus.sources.raw import TITLE_FORM, Form, RawPost
 from porism.corpus.store.schema import CollectionComment, CollectionPost
 from porism.parallel import Pool, ordered
 from porism.text.segment import Text
@@ -38,35 +24,31 @@ from porism.text.segment import Text
 THREADS = 200  # of a batch
 ROWS = 10  # that are read together: the largest are 2 million characters
 BATCH_TEXT = 2_000_000  # characters of a batch, of which several wait for workers
-BODY_KIND = {"question": QUESTION, "answer": ANSWER}
+BODY_KIND = {"question": work.QUESTION, "answer": work.ANSWER}
 
 # What is segmented, some rows at a time. NOT INDEXED: an index of the source would read and sort all its rows for each
 # batch.
-QUESTIONS = f"SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'question'"
-LATE_ANSWERS = f"""SELECT {columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'answer' AND NOT EXISTS
+QUESTIONS = f"SELECT {work.columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'question'"
+LATE_ANSWERS = f"""SELECT {work.columns(PostRow)} FROM posts NOT INDEXED WHERE source = ? AND kind = 'answer'
+    AND NOT EXISTS
     (SELECT 1 FROM posts o WHERE o.source = posts.source AND o.id = posts.parent_id AND o.kind = 'question')"""
-LATE_COMMENTS = f"""SELECT {columns(CommentRow)} FROM comments NOT INDEXED WHERE source = ? AND NOT EXISTS
+LATE_COMMENTS = f"""SELECT {work.columns(CommentRow)} FROM comments NOT INDEXED WHERE source = ? AND NOT EXISTS
     (SELECT 1 FROM posts o WHERE o.source = comments.source AND o.id = comments.post_id)"""
 NEXT = f" AND seq > ? ORDER BY seq LIMIT {ROWS}"
-ANSWERS = f"SELECT {columns(PostRow)} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
-COMMENTS = f"SELECT {columns(CommentRow)} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
-INSERT_FOUND = insert("found", FoundFormula)
-INSERT_POST, INSERT_COMMENT = replace("posts", CollectionPost), replace("comments", CollectionComment)
+ANSWERS = (
+    f"SELECT {work.columns(PostRow)} FROM posts WHERE source = ? AND parent_id = ? AND kind = 'answer' ORDER BY seq"
+)
+COMMENTS = f"SELECT {work.columns(CommentRow)} FROM comments WHERE source = ? AND post_id = ? ORDER BY seq"
+INSERT_FOUND = work.insert("found", FoundFormula)
+INSERT_POST, INSERT_COMMENT = work.replace("posts", CollectionPost), work.replace("comments", CollectionComment)
 BASE_THREAD = "SELECT thread_id FROM base_posts WHERE id = ?"
 
 
-class ThreadPost(NamedTuple):
-    """A post and the thread that it goes to."""
+class ThreadItem(NamedTuple):
+    """A post or a comment, and the thread that it goes to."""
 
     thread_id: int
-    row: PostRow
-
-
-class ThreadComment(NamedTuple):
-    """A comment and the thread that it goes to."""
-
-    thread_id: int
-    row: CommentRow
+    row: PostRow | CommentRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,15 +56,8 @@ class Batch:
     """Posts and comments in the order of ids, and how far they bring a stage."""
 
     stage: str
-    items: list[ThreadPost | ThreadComment]
+    items: list[ThreadItem]
     last: int
-
-
-class FieldsTask(NamedTuple):
-    """The fields of a batch, for a worker."""
-
-    fields: list[RawField]
-    compat: bool
 
 
 class SourceIds(NamedTuple):
@@ -96,9 +71,30 @@ class SourceIds(NamedTuple):
 Item = TypeVar("Item", PostRow, CommentRow)
 
 
-def _make_fields(task: FieldsTask) -> list[Field]:
-    """Segment all fields of a batch: the work of one worker."""
-    return make_fields(task.fields, task.compat)
+def stored_post(
+    row: PostRow | RawPost, thread: int, source: str, title: str, body: str, shift: int = 0
+) -> CollectionPost:
+    """Return a post of a source as the collection stores it; `shift` is added to its ids."""
+
+    def shifted(identifier: int | None) -> int | None:
+        return None if identifier is None else identifier + shift
+
+    return CollectionPost(
+        id=row.id + shift,
+        kind=row.kind,
+        thread_id=thread,
+        parent_id=shifted(row.parent_id),
+        accepted_id=shifted(row.accepted_id),
+        score=row.score,
+        created=row.created,
+        owner_id=shifted(row.owner_id),
+        views=row.views,
+        closed=row.closed,
+        tags=row.tags,
+        source=f"{source}/{row.file}" if row.file else source,
+        title=title,
+        body=body,
+    )
 
 
 class Segmenter:
@@ -113,83 +109,77 @@ class Segmenter:
         self.source = source.number
         self.name = source.name
         self.shift = source.shift
-        self.following = max(official.first_own_id or 1, top_id(self.work) + 1)
+        self.following = max(official.first_own_id or 1, work.top_id(self.work) + 1)
         # What the current batch adds.
         self.found: list[FoundFormula] = []
         self.posts: list[CollectionPost] = []
         self.comments: list[CollectionComment] = []
-        self.has_revisions = number(self.work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source)
+        self.has_revisions = work.number(
+            self.work, "SELECT EXISTS(SELECT 1 FROM revisions WHERE source = ?)", self.source
+        )
 
     def run(self, pool: Pool | None, advance: Callable[[int], None]) -> None:
-        """Segment all threads, from where an earlier build stopped, then what belongs to threads of the collection that
-        is added to."""
-        batches = chain(
-            self._batches("threads", PostRow, QUESTIONS, self._thread), self._late_answers(), self._late_comments()
-        )
-        tasks = ((batch, FieldsTask(self._fields(batch), self.compat)) for batch in batches)
-        for batch, fields in ordered(pool, _make_fields, tasks):
+        """Segment what an earlier build left: all threads, then what belongs to threads that are added to."""
+        batches = self._batches("threads", PostRow, QUESTIONS, self._thread)
+        if self.added_to:
+            answers = self._batches("late answers", PostRow, LATE_ANSWERS, self._late_answer)
+            comments = self._batches("late comments", CommentRow, LATE_COMMENTS, self._late_comment)
+            batches = chain(batches, answers, comments)
+        tasks = ((batch, self._fields(batch)) for batch in batches)
+        for batch, fields in ordered(pool, partial(make_fields, compat=self.compat), tasks):
             self._write(batch, fields)
-            note(self.work, batch.stage, batch.last)
+            work.note(self.work, batch.stage, batch.last)
             self.ledger.save()
             # The store first: if the build dies between the two, the batch is segmented again with the same ids.
             self.store.commit()
             self.work.commit()
-            advance(sum(isinstance(item, ThreadPost) for item in batch.items))
+            advance(sum(isinstance(item.row, PostRow) for item in batch.items))
 
     def _batches(
-        self, name: str, kind: type[Item], query: str, gather: Callable[[Item], Iterator[ThreadPost | ThreadComment]]
+        self, name: str, kind: type[Item], query: str, gather: Callable[[Item], Iterator[ThreadItem]]
     ) -> Iterator[Batch]:
         """Yield rows in the order of `seq`, each with the posts and comments that belong to it."""
         stage = f"{name} {self.source}"
-        after = progress(self.work, stage)
-        items: list[ThreadPost | ThreadComment] = []
-        number = characters = 0
-        while found := rows(self.work, kind, query + NEXT, self.source, after):
+        after = work.progress(self.work, stage)
+        items: list[ThreadItem] = []
+        threads = characters = 0
+        while found := work.rows(self.work, kind, query + NEXT, self.source, after):
             for row in found:
                 own = list(gather(row))
                 items += own
-                after, number = row.seq, number + 1
+                after, threads = row.seq, threads + 1
                 characters += sum(len(item.row.body) for item in own)
                 # Text is limited as well as the number of threads, so that memory stays flat where posts are large.
-                if number == THREADS or characters > BATCH_TEXT:
+                if threads == THREADS or characters > BATCH_TEXT:
                     yield Batch(stage, items, after)
-                    items, number, characters = [], 0, 0
+                    items, threads, characters = [], 0, 0
         if items:
             yield Batch(stage, items, after)
 
-    def _thread(self, question: PostRow) -> Iterator[ThreadPost | ThreadComment]:
-        for post in (question, *rows(self.work, PostRow, ANSWERS, self.source, question.id)):
+    def _thread(self, question: PostRow) -> Iterator[ThreadItem]:
+        for post in (question, *work.rows(self.work, PostRow, ANSWERS, self.source, question.id)):
             yield from self._with_comments(post, question.id + self.shift)
 
-    def _with_comments(self, post: PostRow, thread: int) -> Iterator[ThreadPost | ThreadComment]:
-        yield ThreadPost(thread, post)
-        for comment in rows(self.work, CommentRow, COMMENTS, self.source, post.id):
-            yield ThreadComment(thread, comment)
+    def _with_comments(self, post: PostRow, thread: int) -> Iterator[ThreadItem]:
+        yield ThreadItem(thread, post)
+        for comment in work.rows(self.work, CommentRow, COMMENTS, self.source, post.id):
+            yield ThreadItem(thread, comment)
 
-    def _late_answers(self) -> Iterator[Batch]:
-        """Yield answers to questions of the collection that is added to."""
+    def _late_answer(self, answer: PostRow) -> Iterator[ThreadItem]:
+        return self._with_comments(answer, self._base_thread(answer.parent_id or 0))
 
-        def gather(answer: PostRow) -> Iterator[ThreadPost | ThreadComment]:
-            return self._with_comments(answer, self._base_thread(answer.parent_id or 0))
-
-        return self._batches("late answers", PostRow, LATE_ANSWERS, gather) if self.added_to else iter(())
-
-    def _late_comments(self) -> Iterator[Batch]:
-        """Yield comments on posts of the collection that is added to."""
-
-        def gather(comment: CommentRow) -> Iterator[ThreadPost | ThreadComment]:
-            yield ThreadComment(self._base_thread(comment.post_id), comment)
-
-        return self._batches("late comments", CommentRow, LATE_COMMENTS, gather) if self.added_to else iter(())
+    def _late_comment(self, comment: CommentRow) -> Iterator[ThreadItem]:
+        yield ThreadItem(self._base_thread(comment.post_id), comment)
 
     def _base_thread(self, post: int) -> int:
-        return number(self.work, BASE_THREAD, post + self.shift)
+        """Return the thread of a post of the collection that is added to."""
+        return work.number(self.work, BASE_THREAD, post + self.shift)
 
     def _fields(self, batch: Batch) -> list[RawField]:
         fields: list[RawField] = []
 
         def add(text: str, form: Form, *place: int) -> None:
-            fields.append(RawField(self.official.with_spans(text, SourceField(self.source, *place)), form))
+            fields.append(RawField(self.official.with_spans(text, self.source, *place), form))
 
         for item in batch.items:
             row = item.row
@@ -204,11 +194,11 @@ class Segmenter:
         """Number the formulas of a batch, and write it."""
         self.official.read_batch([field.text for field in fields])
         following = iter(fields)
-        for item in batch.items:
-            if isinstance(item, ThreadPost):
-                self._post(item, next(following), next(following))
+        for thread, row in batch.items:
+            if isinstance(row, PostRow):
+                self._post(thread, row, next(following), next(following))
             else:
-                self._comment(item, next(following))
+                self._comment(thread, row, next(following))
         self.store.executemany(INSERT_POST, self.posts)
         self.store.executemany(INSERT_COMMENT, self.comments)
         self.work.executemany(INSERT_FOUND, self.found)
@@ -216,42 +206,20 @@ class Segmenter:
         for rows_of_batch in (self.posts, self.comments, self.found):
             rows_of_batch.clear()
 
-    def _post(self, item: ThreadPost, title: Field, body: Field) -> None:
-        row, post = item.row, item.row.id + self.shift
-        in_title = FormulaPlace(post, item.thread_id, TITLE)
-        in_body = FormulaPlace(post, item.thread_id, BODY_KIND[row.kind])
-        title_text, body_text = self._text(title, in_title), self._text(body, in_body)
+    def _post(self, thread: int, row: PostRow, title: Field, body: Field) -> None:
+        in_title, in_body = (FormulaPlace(row.id + self.shift, thread, kind) for kind in (TITLE, BODY_KIND[row.kind]))
+        texts = self._text(title, in_title).stored, self._text(body, in_body).stored
         if self.has_revisions:
             present = {formula.text for field in (title, body) for formula in field.text.formulas}
             for removed in removed_formulas(self.work, self.source, row.id, present, self.compat):
                 self._add(removed.latex, in_title if removed.field == "title" else in_body, issue="d")
-        stored = CollectionPost(
-            id=post,
-            kind=row.kind,
-            thread_id=item.thread_id,
-            parent_id=self._shifted(row.parent_id),
-            accepted_id=self._shifted(row.accepted_id),
-            score=row.score,
-            created=row.created,
-            owner_id=self._shifted(row.owner_id),
-            views=row.views,
-            closed=row.closed,
-            tags=row.tags,
-            source=f"{self.name}/{row.file}" if row.file else self.name,
-            title=title_text.stored,
-            body=body_text.stored,
-        )
-        self.posts.append(stored)
+        self.posts.append(stored_post(row, thread, self.name, *texts, self.shift))
 
-    def _comment(self, item: ThreadComment, field: Field) -> None:
-        row = item.row
+    def _comment(self, thread: int, row: CommentRow, field: Field) -> None:
         comment, post = row.id + self.shift, row.post_id + self.shift
-        body = self._text(field, FormulaPlace(post, item.thread_id, COMMENT, comment))
-        stored = CollectionComment(comment, post, row.score, row.created, self._shifted(row.owner_id), body.stored)
-        self.comments.append(stored)
-
-    def _shifted(self, identifier: int | None) -> int | None:
-        return None if identifier is None else identifier + self.shift
+        body = self._text(field, FormulaPlace(post, thread, COMMENT, comment))
+        owner = None if row.owner_id is None else row.owner_id + self.shift
+        self.comments.append(CollectionComment(comment, post, row.score, row.created, owner, body.stored))
 
     def _text(self, field: Field, place: FormulaPlace) -> Text:
         """Number the formulas of a field."""

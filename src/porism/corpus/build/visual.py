@@ -11,7 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.corpus.build.work import WaitingVisual, number, rows
+from porism.corpus.build.work import number, rows
+from porism.corpus.content import batched
 from porism.corpus.sources.raw import OWN_IDS
 from porism.formula import Parsed, tangent
 from porism.hashing import hash64
@@ -60,8 +61,7 @@ class VisualIds:
         self._next = max(first, 1 + max(highest, number(work, "SELECT max(visual_id) FROM visual_keys")))
 
     def assign(self, expressions: Sequence[VisualKeyRow]) -> list[int | None]:
-        """Return the visual ids of a batch of expressions in the order of their ids, None for those that wait for the
-        official ones."""
+        """Return the visual ids of expressions in the order of ids, None for those that wait for official ones."""
         keys = list({one.key for one in expressions})
         marks = ", ".join("?" * len(keys))
         known = dict(self._work.execute(f"SELECT key, visual_id FROM visual_keys WHERE key IN ({marks})", keys))
@@ -82,11 +82,9 @@ class VisualIds:
 
     def settle(self, store: sqlite3.Connection) -> None:
         """Assign ids to the expressions that waited, in order."""
-        query = "SELECT id, key FROM expression_visuals WHERE visual_id IS NULL ORDER BY id"
+        query = "SELECT id, key, NULL FROM expression_visuals WHERE visual_id IS NULL ORDER BY id"
         self._last_official = 0
-        waiting = rows(self._work, WaitingVisual, query)
-        for start in range(0, len(waiting), BATCH):
-            batch = [VisualKeyRow(one.expression_id, one.key, None) for one in waiting[start : start + BATCH]]
+        for batch in batched(rows(self._work, VisualKeyRow, query), BATCH):
             ids = [(visual, one.expression_id) for visual, one in zip(self.assign(batch), batch, strict=True)]
             store.executemany("UPDATE expressions SET visual_id = ? WHERE id = ?", ids)
         store.commit()

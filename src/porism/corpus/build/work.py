@@ -1,13 +1,23 @@
-"""The work database of a build: its tables, and a named record for every row that a stage reads or writes."""
+"""The work database of a build: its tables, a named record for every row that a stage reads or writes, and the first
+stage, which puts every record of every source into it, in order, in committed batches.
+
+Records are counted per file; when a stopped build continues, it reads the file from the start and skips the records it
+already has."""
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import fields
+from itertools import islice
+from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
+from porism.corpus.build.ledger import Ledger
 from porism.corpus.post import PostKind
-from porism.corpus.sources.raw import Form
+from porism.corpus.sources import raw
+from porism.corpus.sources.raw import Dropped, Form, Part, Record
 from porism.corpus.store.schema import FORMULA_KINDS
 
 # What the sources hold, as it was read.
@@ -123,13 +133,6 @@ class ExpressionRow(NamedTuple):
     visual_id: int | None
 
 
-class WaitingVisual(NamedTuple):
-    """An expression that has no visual id yet, and its visual key."""
-
-    expression_id: int
-    key: int
-
-
 Row = TypeVar("Row", bound=NamedTuple)
 
 
@@ -188,3 +191,104 @@ def top(database: sqlite3.Connection, what: str) -> int:
 def top_id(database: sqlite3.Connection) -> int:
     """Return the highest formula id so far."""
     return max(top(database, "formulas"), number(database, "SELECT max(id) FROM found"))
+
+
+# What SQLite raises for values that it cannot store: numbers beyond 64 bits, lone surrogates, lists and objects.
+UNSTORABLE = (OverflowError, UnicodeError, sqlite3.InterfaceError, sqlite3.ProgrammingError)
+BATCH = 5000
+BATCH_TEXT = 20_000_000
+
+
+class RecordKind:
+    """A kind of record: its name in the report, and how it is written. Badges and votes are only counted."""
+
+    def __init__(self, kind: type, table: str, name: str = "", insert: str = "") -> None:
+        names = [field.name for field in fields(kind)]
+        self.name = name or table
+        self.insert = insert or f"INSERT INTO {table} VALUES(NULL, ?, {', '.join('?' * len(names))})"
+        self.values: Callable[[Any], Sequence[Any]] = attrgetter(*names)  # all kinds have two or more
+        self.texts = [name for name in names if name in ("body", "text", "data")]
+
+
+INSERT_BADGE = """INSERT INTO badges(source, user_id, grade, number) VALUES(?, ?, ?, 1)
+    ON CONFLICT DO UPDATE SET number = number + 1"""
+INSERT_VOTE = """INSERT INTO votes(source, post_id, type, number, bounty) VALUES(?, ?, ?, 1, ?)
+    ON CONFLICT DO UPDATE SET number = number + 1, bounty = bounty + excluded.bounty"""
+KINDS: dict[type, RecordKind] = {
+    raw.RawPost: RecordKind(raw.RawPost, "posts"),
+    raw.RawComment: RecordKind(raw.RawComment, "comments"),
+    raw.RawFormula: RecordKind(raw.RawFormula, "formulas", "formulas with ids"),
+    raw.RawMathML: RecordKind(raw.RawMathML, "mathml", "formulas with MathML"),
+    raw.RawLink: RecordKind(raw.RawLink, "links"),
+    raw.RawTitle: RecordKind(raw.RawTitle, "titles", "titles of linked questions"),
+    raw.RawUser: RecordKind(raw.RawUser, "users"),
+    raw.RawBadge: RecordKind(raw.RawBadge, "badges", insert=INSERT_BADGE),
+    raw.RawVote: RecordKind(raw.RawVote, "votes", insert=INSERT_VOTE),
+    raw.RawRevision: RecordKind(raw.RawRevision, "revisions"),
+    raw.RawImage: RecordKind(raw.RawImage, "images", "pictures"),
+}
+
+
+def stage_part(
+    database: sqlite3.Connection, source: int, part: Part, ledger: Ledger, advance: Callable[[int], None]
+) -> None:
+    """Read one file into the work database, from where an earlier build stopped."""
+    database.execute("INSERT OR IGNORE INTO parts VALUES(?, ?, 0, 0)", (source, part.name))
+    query = "SELECT records, done FROM parts WHERE source = ? AND name = ?"
+    have, done = database.execute(query, (source, part.name)).fetchone()
+    if done:
+        return
+    stream = islice(part.read(), have, None)
+    while batch := list(_limited(stream)):
+        _insert(database, source, batch, ledger)
+        have += len(batch)
+        database.execute("UPDATE parts SET records = ? WHERE source = ? AND name = ?", (have, source, part.name))
+        ledger.save()
+        database.commit()
+        advance(part.meter.step() if part.meter else len(batch))
+    database.execute("UPDATE parts SET done = 1 WHERE source = ? AND name = ?", (source, part.name))
+    database.commit()
+
+
+def _limited(stream: Iterator[Record]) -> Iterator[Record]:
+    """Yield the records of one batch. Its text is limited too, so that memory stays flat where posts are large."""
+    size = 0
+    for record in islice(stream, BATCH):
+        yield record
+        if not isinstance(record, Dropped):
+            size += sum(len(getattr(record, name)) for name in KINDS[type(record)].texts)
+        if size > BATCH_TEXT:
+            return
+
+
+def _insert(database: sqlite3.Connection, source: int, batch: Iterable[Record], ledger: Ledger) -> None:
+    found: dict[type, list[Sequence[Any]]] = {}
+    for record in batch:
+        if isinstance(record, Dropped):
+            ledger.read(record.what)
+            ledger.drop(record.what, record.why, record.where)
+        else:
+            found.setdefault(type(record), []).append((source, *KINDS[type(record)].values(record)))
+    if not database.in_transaction:
+        database.execute("BEGIN")  # otherwise releasing the savepoint would commit
+    for kind, values in found.items():
+        ledger.read(KINDS[kind].name, len(values))
+        database.execute("SAVEPOINT batch")
+        try:
+            database.executemany(KINDS[kind].insert, values)
+        except UNSTORABLE:
+            database.execute("ROLLBACK TO batch")
+            _insert_singly(database, KINDS[kind], values, ledger)
+        database.execute("RELEASE batch")
+
+
+def _insert_singly(database: sqlite3.Connection, kind: RecordKind, values: list[Sequence[Any]], ledger: Ledger) -> None:
+    """Insert records one by one; those that cannot be stored go to the ledger, and the build goes on."""
+    for value in values:
+        try:
+            database.execute(kind.insert, value)
+        except UNSTORABLE as error:
+            # Without its values, so that equal faults are counted together.
+            why = "text that is not Unicode" if isinstance(error, UnicodeError) else "a value of the wrong type"
+            why = "a number is too large" if isinstance(error, OverflowError) else why
+            ledger.drop(kind.name, why, f"record with the id {str(value[1])[:40]}")

@@ -27,8 +27,7 @@ BENCHMARKS = ("beir", "hf")  # their functions also take a `Benchmark`
 
 
 def export(content: Content, target: str | Path, form: str, benchmark: Benchmark | None = None) -> None:
-    """Write a collection in a format into a new folder, completely or not at all. `benchmark` has topics and judgments
-    for `beir` and `hf`."""
+    """Write a collection in a format into a new folder, completely or not at all; `benchmark` for `beir`, `hf`."""
     if benchmark is not None and form not in BENCHMARKS:
         raise PorismError(f"the format {form} has no topics and judgments", fix=f"choose {' or '.join(BENCHMARKS)}")
     module, name = FORMATS[form]

@@ -9,10 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from porism.corpus.content import Content, FormulaMathML, batched
-from porism.corpus.post import Formula, Post
 from porism.corpus.sources.arqmath import TABLES, V3
 from porism.parallel import ordered, workers
 from porism.text.render import comment_source
@@ -29,20 +28,15 @@ def attribute(text: str) -> str:
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;").replace('"', "&quot;")
 
 
-def lines(root: str, rows: Iterable[Attributes]) -> Iterator[str]:
-    """Yield the lines of a file; attributes without a value are left out."""
-    yield '<?xml version="1.0" encoding="utf-8"?>\n'
-    yield f"<{root}>\n"
-    for row in rows:
-        cells = " ".join(f'{name}="{attribute(str(value))}"' for name, value in row.items() if value not in (None, ""))
-        yield f"   <row {cells}/>\n"
-    yield f"</{root}>\n"
-
-
 def write(path: Path, root: str, rows: Iterable[Attributes]) -> None:
-    """Write one file."""
+    """Write one file; attributes without a value are left out."""
     with open(path, "w", encoding="utf-8", newline="") as out:
-        out.writelines(lines(root, rows))
+        out.write(f'<?xml version="1.0" encoding="utf-8"?>\n<{root}>\n')
+        for row in rows:
+            given = {name: attribute(str(value)) for name, value in row.items() if value not in (None, "")}
+            cells = " ".join(f'{name}="{value}"' for name, value in given.items())
+            out.write(f"   <row {cells}/>\n")
+        out.write(f"</{root}>\n")
 
 
 PARTS = 101
@@ -83,19 +77,17 @@ def _posts(content: Content) -> Iterator[Attributes]:
                 "CommentCount": len(comments.get(post.id, ())),
                 "OwnerUserId": post.owner_id,
             }
-            answer = {"Body": post.body.html(), "ParentId": post.parent_id}
-            yield {**row, **(_question(post, len(answers.get(post.id, ()))) if post.kind == "question" else answer)}
-
-
-def _question(post: Post, answers: int) -> Attributes:
-    return {
-        "Title": post.title.html(),
-        "Body": post.body.html(),
-        "AnswerCount": answers,
-        "AcceptedAnswerId": post.accepted_id,
-        "ClosedDate": post.closed,
-        "Tags": "".join(f"<{tag}>" for tag in post.tags),
-    }
+            if post.kind == "answer":
+                yield row | {"Body": post.body.html(), "ParentId": post.parent_id}
+                continue
+            yield row | {
+                "Title": post.title.html(),
+                "Body": post.body.html(),
+                "AnswerCount": len(answers.get(post.id, ())),
+                "AcceptedAnswerId": post.accepted_id,
+                "ClosedDate": post.closed,
+                "Tags": "".join(f"<{tag}>" for tag in post.tags),
+            }
 
 
 def _comments(content: Content) -> Iterator[Attributes]:
@@ -112,12 +104,8 @@ def _comments(content: Content) -> Iterator[Attributes]:
 
 def _links(content: Content) -> Iterator[Attributes]:
     for number, link in enumerate(content.all_links(), 1):
-        yield {
-            "Id": number,
-            "PostId": link.post_id,
-            "RelatedPostId": link.other_id,
-            "LinkTypeId": LINK_TYPES[link.kind],
-        }
+        ends = {"PostId": link.post_id, "RelatedPostId": link.other_id}
+        yield {"Id": number, **ends, "LinkTypeId": LINK_TYPES[link.kind]}
 
 
 def _users(content: Content) -> Iterator[Attributes]:
@@ -135,16 +123,10 @@ def _badges(content: Content) -> Iterator[Attributes]:
 
 
 def _votes(content: Content) -> Iterator[Attributes]:
-    number = 0
-    for votes in content.all_votes():
-        for at in range(votes.number):
-            number += 1
-            yield {
-                "Id": number,
-                "PostId": votes.post_id,
-                "VoteTypeId": votes.type,
-                "BountyAmount": votes.bounty if votes.bounty and not at else None,
-            }
+    votes = ((one, at == 0) for one in content.all_votes() for at in range(one.number))
+    for number, (vote, is_first) in enumerate(votes, 1):
+        bounty = vote.bounty if is_first else None
+        yield {"Id": number, "PostId": vote.post_id, "VoteTypeId": vote.type, "BountyAmount": bounty or None}
 
 
 def _tags(content: Content) -> Iterator[Attributes]:
@@ -165,19 +147,16 @@ def _tables(content: Content, folder: Path) -> None:
     size = part_size(content.count("formulas"))
     for part in range(1, PARTS + 1):
         with ExitStack() as stack:
-            writers = {field: _writer(stack, path / f"{part}.tsv") for field, path in folders.items()}
-            for writer in writers.values():
-                writer.writerow(V3)
-            for at, row in enumerate(rows, 1):
+            writers = {}
+            for field, path in folders.items():
+                stream = stack.enter_context((path / f"{part}.tsv").open("w", encoding="utf-8", newline=""))
+                writers[field] = csv.writer(stream, delimiter="\t", lineterminator="\n")
+                writers[field].writerow(V3)
+            for at, (shared, cells) in enumerate(rows, 1):
                 for field, writer in writers.items():
-                    writer.writerow((*row.shared, row.cells[field]))
+                    writer.writerow((*shared, cells[field]))
                 if at == size and part < PARTS:
                     break
-
-
-def _writer(stack: ExitStack, path: Path) -> Any:
-    stream = stack.enter_context(path.open("w", encoding="utf-8", newline=""))
-    return csv.writer(stream, delimiter="\t", lineterminator="\n")
 
 
 class MathML(NamedTuple):
@@ -187,38 +166,24 @@ class MathML(NamedTuple):
     content: str
 
 
-class TableRow(NamedTuple):
-    """A row of the three tables: the cells that they share, and the cell of each."""
-
-    shared: tuple[object, ...]
-    cells: dict[str, str]
-
-
-def _rows(content: Content) -> Iterator[TableRow]:
+def _rows(content: Content) -> Iterator[tuple[tuple[object, ...], dict[str, str]]]:
+    """Yield the rows of the three tables: the cells that they share, and the cell of each."""
+    batches = ((batch, batch) for batch in batched(content.formulas_with_mathml(), BATCH))  # label and task of a worker
     with workers(0) as pool:
-        for batch, converted in ordered(pool, mathml_of_all, _batches(content)):
+        for batch, converted in ordered(pool, mathml_of_all, batches):
             for given, mathml in zip(batch, converted, strict=True):
-                yield _row(given.formula, mathml)
-
-
-def _row(formula: Formula, mathml: MathML) -> TableRow:
-    place = (formula.id, formula.post_id, formula.thread_id, formula.kind, formula.comment_id)
-    cells = {"latex": formula.latex, "mathml": mathml.presentation, "content": mathml.content}
-    return TableRow((*place, formula.old_visual_id, formula.visual_id, formula.issue), cells)
-
-
-def _batches(content: Content) -> Iterator[tuple[list[FormulaMathML], list[FormulaMathML]]]:
-    """Return batches of formulas, as label and task of a worker."""
-    return ((batch, batch) for batch in batched(content.formulas_with_mathml(), BATCH))
+                one = given.formula
+                place = (one.id, one.post_id, one.thread_id, one.kind, one.comment_id)
+                cells = {"latex": one.latex, "mathml": mathml.presentation, "content": mathml.content}
+                yield (*place, one.old_visual_id, one.visual_id, one.issue), cells
 
 
 def mathml_of_all(formulas: list[FormulaMathML]) -> list[MathML]:
     """Return the MathML of formulas: that of their source, or ours. The work of one worker."""
-    return [mathml_of(one) for one in formulas]
+    return [_mathml_of(one) for one in formulas]
 
 
-def mathml_of(given: FormulaMathML) -> MathML:
-    """Return the MathML of a formula."""
+def _mathml_of(given: FormulaMathML) -> MathML:
     if given.mathml and given.content:
         return MathML(given.mathml, given.content)
     ours = convert(given.formula.latex)
@@ -240,6 +205,5 @@ def _visual_ids(content: Content, path: Path) -> None:
     with open(path, "w", encoding="utf-8", newline="") as out:
         out.write("id\tvisual_id\told_visual_id\n")
         for formula in content.formulas():
-            out.write(
-                f"{formula.id}\t{formula.visual_id}\t{'' if formula.old_visual_id is None else formula.old_visual_id}\n"
-            )
+            old = "" if formula.old_visual_id is None else formula.old_visual_id
+            out.write(f"{formula.id}\t{formula.visual_id}\t{old}\n")

@@ -11,9 +11,9 @@ from importlib.resources import files
 from pathlib import Path
 
 from porism.corpus.content import Content, batched
-from porism.corpus.post import Comment, Post, Thread, User
+from porism.corpus.post import Post, Thread, User
 from porism.text.page import PageRenderer
-from porism.text.segment import EMPTY, Segment, Text
+from porism.text.segment import EMPTY, Text
 
 UNDATED = "undated"
 BATCH = 200  # threads that are read together
@@ -32,13 +32,10 @@ def export(content: Content, folder: Path) -> None:
             path = folder / paths[thread.question.id]
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(thread_page(thread, users, titles, paths), "utf-8")
-    rows = (
-        f'<li><a href="{paths[q.id]}">[{q.id}] {html.escape(q.title.plain())}</a></li>\n'
-        for q in content.posts("question")
-    )
     with open(folder / "index.html", "w", encoding="utf-8") as out:
         out.write(_head("Threads", "style.css") + "<h1>Threads</h1>\n<ul>\n")
-        out.writelines(rows)
+        for one in content.posts("question"):
+            out.write(f'<li><a href="{paths[one.id]}">[{one.id}] {html.escape(one.title.plain())}</a></li>\n')
         out.write("</ul>\n</body></html>\n")
 
 
@@ -66,12 +63,7 @@ def formula_html(latex: str) -> str:
     return f'<span class="formula" title="{html.escape(latex)}">{mathml}</span>'
 
 
-def _formula(segment: Segment) -> str:
-    return formula_html(segment.text)
-
-
-RENDERER = PageRenderer(_formula)
-_body = RENDERER.render
+_body = PageRenderer(lambda segment: formula_html(segment.text)).render
 
 
 def _head(title: str, style: str) -> str:
@@ -110,20 +102,17 @@ def _post(thread: Thread, post: Post, users: Mapping[int, User]) -> str:
     mark = '<p class="mark">✓ accepted answer</p>\n' if accepted else ""
     author = _author(users, post.owner_id)
     date = html.escape(post.created[:10])
-    return (
-        f'<article id="{post.id}" class="{post.kind}{" accepted" if accepted else ""}">\n{mark}'
-        f'<p class="score" title="score">{post.score}</p>\n<div class="body">{_body(post.body)}</div>\n'
-        f'<p class="by">{author} {date}</p>\n{_comments(comments)}</article>\n'
-    )
-
-
-def _comments(comments: list[Comment]) -> str:
     rows = "".join(
         f'<li id="comment-{c.id}"><b title="score">{c.score}</b> {_body(c.body)} '
         f"<i>{html.escape(c.created[:10])}</i></li>\n"
         for c in comments
     )
-    return f'<ul class="comments">\n{rows}</ul>\n' if rows else ""
+    listed = f'<ul class="comments">\n{rows}</ul>\n' if rows else ""
+    return (
+        f'<article id="{post.id}" class="{post.kind}{" accepted" if accepted else ""}">\n{mark}'
+        f'<p class="score" title="score">{post.score}</p>\n<div class="body">{_body(post.body)}</div>\n'
+        f'<p class="by">{author} {date}</p>\n{listed}</article>\n'
+    )
 
 
 def _links(thread: Thread, titles: Mapping[int, Text], paths: Mapping[int, str]) -> str:
@@ -137,8 +126,7 @@ def _links(thread: Thread, titles: Mapping[int, Text], paths: Mapping[int, str])
 
 
 def thread_page(thread: Thread, users: Mapping[int, User], titles: Mapping[int, Text], paths: Mapping[int, str]) -> str:
-    """Return the page of a thread, answers in the order of the collection, with authors and titles of linked
-    questions."""
+    """Return the page of a thread, answers in the order of the collection."""
     question = thread.question
     up = "../" * paths[question.id].count("/")
     tags = " ".join(f'<span class="tag">{html.escape(tag)}</span>' for tag in question.tags)

@@ -77,11 +77,8 @@ def write_parquet(path: Path, columns: Mapping[str, str], rows: Iterable[tuple[A
 def export_parquet(content: Content, folder: Path) -> None:
     """Write posts, comments and formulas, one file each."""
     posts, comments = map(record, content.posts()), map(record, content.all_comments())
-    for name, kind, rows in (
-        ("posts", Post, posts),
-        ("comments", Comment, comments),
-        ("formulas", Formula, map(asdict, content.formulas())),
-    ):
+    formulas = map(asdict, content.formulas())
+    for name, kind, rows in (("posts", Post, posts), ("comments", Comment, comments), ("formulas", Formula, formulas)):
         names = [field.name for field in fields(kind)]
         columns = {one: "int" if one in NUMBERS else "texts" if one == "tags" else "text" for one in names}
         write_parquet(folder / f"{name}.parquet", columns, (tuple(row.values()) for row in rows))
@@ -106,25 +103,16 @@ def _escaped(text: Text) -> str:
 COLUMNS = ("formula_id", "post_id", "comment_id", "field", "start", "end")  # of formulas.tsv
 
 
-class FieldText(NamedTuple):
-    """A field of a post, or a comment."""
-
-    post_id: int
-    comment_id: int | None
-    field: str
-    text: Text
-
-
-def texts(content: Content) -> Iterator[FieldText]:
-    """Yield all fields: title and body of each post, then its comments."""
+def _texts(content: Content) -> Iterator[tuple[int, int | None, str, Text]]:
+    """Yield title and body of each post, then its comments: the ids of post and comment, the field, its text."""
     for posts in batched(content.posts(), BATCH):
         comments = content.comments_by_post([post.id for post in posts])
         for post in posts:
             if post.title:
-                yield FieldText(post.id, None, "title", post.title)
-            yield FieldText(post.id, None, "body", post.body)
+                yield post.id, None, "title", post.title
+            yield post.id, None, "body", post.body
             for comment in comments.get(post.id, ()):
-                yield FieldText(post.id, comment.id, "comment", comment.body)
+                yield post.id, comment.id, "comment", comment.body
 
 
 class Annotation(NamedTuple):
@@ -166,7 +154,7 @@ def export_annotations(content: Content, folder: Path) -> None:
         table.write("\t".join(COLUMNS) + "\n")
 
         def rows() -> Iterator[dict[str, object]]:
-            for post, comment, field, text in texts(content):
+            for post, comment, field, text in _texts(content):
                 annotated = annotate(text)
                 yield {"post_id": post, "comment_id": comment, "field": field, "text": annotated.text}
                 for one in annotated.formulas:
@@ -181,65 +169,45 @@ HIGHEST_GRADE = 3  # larger numbers are codes (system failure, "do not know"), n
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """What an export adds to the collection. Task 1 has answers as documents, Task 2 formulas, one for each visual
-    id."""
+    """Topics and judgments. Task 1 has answers as documents, Task 2 formulas, one for each visual id."""
 
     task: int = 1
     topics: tuple[Topic, ...] = ()
     judgments: tuple[Judgment, ...] = ()
 
 
-class CorpusRow(NamedTuple):
-    """A document: in Task 1 the answer, titled by its question; in Task 2 the LaTeX of a formula, named by its visual
-    id."""
-
-    id: str
-    title: str
-    text: str
+# The columns of documents, of queries (which have no title) and of judgments.
+DOCUMENT = ("_id", "title", "text")
+JUDGMENT = ("query-id", "corpus-id", "score")
 
 
-class QueryRow(NamedTuple):
-    """A query: title and question as text with LaTeX between dollar signs, or the LaTeX of a formula."""
-
-    id: str
-    text: str
-
-
-class JudgmentRow(NamedTuple):
-    """A judgment with a grade from 0 to 3."""
-
-    query: str
-    document: str
-    grade: int
-
-
-def corpus_rows(content: Content, task: int) -> Iterator[CorpusRow]:
-    """Yield the documents of a task."""
+def _documents(content: Content, task: int) -> Iterator[tuple[str, str, str]]:
+    """Yield in Task 1 the answers, titled by their questions; in Task 2 the LaTeX of formulas by their visual ids."""
     if task == 2:
         for visuals in batched(content.visuals(), BATCH):
             expressions = content.expressions_by_id([visual.expression_id for visual in visuals])
-            yield from (CorpusRow(str(one.id), "", expressions[one.expression_id].latex) for one in visuals)
+            yield from ((str(one.id), "", expressions[one.expression_id].latex) for one in visuals)
         return
     for answers in batched(content.posts("answer"), BATCH):
         titles = content.titles_by_id([answer.thread_id for answer in answers])
         for answer in answers:
             title = titles.get(answer.thread_id)
-            yield CorpusRow(str(answer.id), title.plain().strip() if title else "", answer.body.plain().strip())
+            yield str(answer.id), title.plain().strip() if title else "", answer.body.plain().strip()
 
 
-def query_rows(benchmark: Benchmark) -> Iterator[QueryRow]:
-    """Yield the queries."""
+def _queries(benchmark: Benchmark) -> Iterator[tuple[str, str]]:
+    """Yield title and question as text with LaTeX between dollar signs, or the LaTeX of a formula."""
     for topic in benchmark.topics:
         text = f"{read_official(topic.title).plain()} {read_official(topic.question).plain()}".strip()
-        yield QueryRow(topic.id, topic.latex if benchmark.task == 2 else text)
+        yield topic.id, topic.latex if benchmark.task == 2 else text
 
 
-def judgment_rows(benchmark: Benchmark) -> Iterator[JudgmentRow]:
+def _judgments(benchmark: Benchmark) -> Iterator[tuple[str, str, int]]:
     """Yield the judgments of these topics that have a grade."""
     topics = {topic.id for topic in benchmark.topics}
     for one in benchmark.judgments:
         if 0 <= one.grade <= HIGHEST_GRADE and (one.topic in topics or not topics):
-            yield JudgmentRow(one.topic, one.item, one.grade)
+            yield one.topic, one.item, one.grade
 
 
 README = """---
@@ -257,31 +225,30 @@ CONFIG = """- config_name: {name}
 
 def export_beir(content: Content, folder: Path, benchmark: Benchmark) -> None:
     """Write the corpus and, where there are any, queries and judgments, as BEIR reads them."""
-    documents = corpus_rows(content, benchmark.task)
-    rows = ({"_id": one.id, "title": one.title, "text": one.text, "metadata": {}} for one in documents)
-    write_json_lines(folder / "corpus.jsonl", rows)
+    rows = (dict(zip(DOCUMENT, one, strict=True)) for one in _documents(content, benchmark.task))
+    write_json_lines(folder / "corpus.jsonl", (row | {"metadata": {}} for row in rows))
     if benchmark.topics:
-        queries = ({"_id": one.id, "text": one.text, "metadata": {}} for one in query_rows(benchmark))
+        queries = ({"_id": topic, "text": text, "metadata": {}} for topic, text in _queries(benchmark))
         write_json_lines(folder / "queries.jsonl", queries)
     if benchmark.judgments:
         (folder / "qrels").mkdir()
         with open(folder / "qrels" / "test.tsv", "w", encoding="utf-8", newline="\n") as out:
-            out.write("query-id\tcorpus-id\tscore\n")
-            out.writelines(f"{one.query}\t{one.document}\t{one.grade}\n" for one in judgment_rows(benchmark))
+            out.write("\t".join(JUDGMENT) + "\n")
+            out.writelines(f"{query}\t{document}\t{grade}\n" for query, document, grade in _judgments(benchmark))
 
 
 def export_hugging_face(content: Content, folder: Path, benchmark: Benchmark) -> None:
     """Write the layout of Hugging Face datasets that MTEB reads: Parquet files, and a README that names them."""
     written = [("corpus", "corpus", "corpus/corpus.parquet")]
-    columns = {"_id": "text", "title": "text", "text": "text"}
-    write_parquet(folder / "corpus/corpus.parquet", columns, corpus_rows(content, benchmark.task))
+    columns = dict.fromkeys(DOCUMENT, "text")
+    write_parquet(folder / "corpus/corpus.parquet", columns, _documents(content, benchmark.task))
     if benchmark.topics:
         written.append(("queries", "queries", "queries/queries.parquet"))
-        write_parquet(folder / "queries/queries.parquet", {"_id": "text", "text": "text"}, query_rows(benchmark))
+        write_parquet(folder / "queries/queries.parquet", {"_id": "text", "text": "text"}, _queries(benchmark))
     if benchmark.judgments:
         written.append(("default", "test", "data/test.parquet"))
-        columns = {"query-id": "text", "corpus-id": "text", "score": "int"}
-        write_parquet(folder / "data/test.parquet", columns, judgment_rows(benchmark))
+        columns = dict(zip(JUDGMENT, ("text", "text", "int"), strict=True))
+        write_parquet(folder / "data/test.parquet", columns, _judgments(benchmark))
     configs = "".join(CONFIG.format(name=name, split=split, path=path) for name, split, path in written)
     what = "formulas by visual id" if benchmark.task == 2 else "answers, titled by their questions"
     (folder / "README.md").write_text(README.format(configs=configs, what=what), "utf-8", newline="\n")

@@ -9,25 +9,9 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
+from porism.corpus.sources import raw
 from porism.corpus.sources.dump import FILES, xml_part
-from porism.corpus.sources.raw import (
-    FAULTS,
-    OWN_IDS,
-    Dropped,
-    Part,
-    RawComment,
-    RawFormula,
-    RawLink,
-    RawMathML,
-    RawPost,
-    RawTitle,
-    Record,
-    RowError,
-    SourceKind,
-    checked_number,
-    keep,
-    whole_number,
-)
+from porism.corpus.sources.raw import Dropped, Part, Record, RowError
 from porism.corpus.sources.tables import LimitedLines, Row, header, rows_of_table, table_records
 from porism.errors import PorismError
 from porism.files import open_bytes
@@ -49,11 +33,8 @@ def version_of(path: Path) -> int:
     """Return the version of a formula table by its header: 1, 2 or 3."""
     columns = tuple(header(path))
     if columns not in VERSIONS:
-        raise PorismError(
-            f"the header {' '.join(columns)!r} is of no known version",
-            where=f"{path}:1",
-            fix="name a formula table of the lab",
-        )
+        fact = f"the header {' '.join(columns)!r} is of no known version"
+        raise PorismError(fact, where=f"{path}:1", fix="name a formula table of the lab")
     return VERSIONS[columns]
 
 
@@ -70,7 +51,9 @@ class ArqMath:
         """Return the XML files, then the LaTeX, SLT and OPT tables."""
         parts = [xml_part(name, path, placed=True) for name, path in self.xml_files().items()]
         for field in TABLES:
-            parts += [self._table(field, path) for path in self.table_files(field)]
+            for path in self.table_files(field):
+                read = partial(_formulas, path) if field == "latex" else partial(_mathml, path, field)
+                parts.append(Part.of(path, read, f"{path.parent.name}/{path.name}"))
         return parts
 
     def xml_files(self) -> dict[str, Path]:
@@ -93,10 +76,6 @@ class ArqMath:
         parts = [path for folder in folders[-1:] for path in folder.glob("*.tsv")]
         return sorted(parts, key=lambda path: (len(path.stem), path.stem)) or loose
 
-    def _table(self, field: str, path: Path) -> Part:
-        read = (lambda: _formulas(path)) if field == "latex" else (lambda: _mathml(path, field))
-        return Part.of(path, read, f"{path.parent.name}/{path.name}")
-
 
 def _formulas(path: Path) -> Iterator[Record]:
     version_of(path)
@@ -107,7 +86,7 @@ def _formulas(path: Path) -> Iterator[Record]:
 def _formula(row: Row) -> Record:
     if row["type"] not in FIELDS or not row["formula"].strip():
         raise RowError("empty" if row["type"] in FIELDS else "of no known type")
-    return RawFormula(
+    return raw.RawFormula(
         id=row.number("id"),
         post_id=row.number("post_id"),
         thread_id=row.number("thread_id"),
@@ -125,7 +104,7 @@ def _mathml(path: Path, field: str) -> Iterator[Record]:
 
     def record(row: Row) -> Record | None:
         number = row.number("id")
-        return RawMathML(number, field, row["formula"]) if row["formula"] else None  # type: ignore[arg-type]
+        return raw.RawMathML(number, field, row["formula"]) if row["formula"] else None  # type: ignore[arg-type]
 
     return table_records(path, ("id", "formula"), record, "formulas with MathML", quoted=True)
 
@@ -150,11 +129,7 @@ def _number(row: dict[str, Any], name: str) -> int:
     """Return a field that must be a number."""
     if row.get(name) is None:
         raise RowError(f"there is no {name} that is a number")
-    return checked_number(row[name], name)
-
-
-def _optional_text(row: dict[str, Any], name: str) -> str:
-    return _text(row, name) if row.get(name) else ""
+    return raw.checked_number(row[name], name)
 
 
 def _optional_number(row: dict[str, Any], name: str) -> int | None:
@@ -172,13 +147,17 @@ class Slice:
 
     def parts(self) -> Sequence[Part]:
         """Return the files; posts come first, since links and formulas refer to them."""
-        readers = {
-            "posts.jsonl": self._posts,
-            "titles.jsonl": self._titles,
-            "links.tsv": self._links,
-            "formulas.tsv": self._formulas,
-            "slt.tsv": self._mathml,
+        readers: dict[str, Callable[[], Iterator[Record]]] = {
+            "posts.jsonl": partial(self._lines, "posts.jsonl", "posts", self._post),
+            "titles.jsonl": partial(self._lines, "titles.jsonl", "titles of linked questions", self._title),
         }
+        tables: dict[str, tuple[tuple[str, ...], Callable[[Row], Record | None], str]] = {
+            "links.tsv": (("post_id", "other_id", "kind"), self._link, "links"),
+            "formulas.tsv": (("id", "post_id", "thread_id", "type", "latex"), self._formula, "formulas with ids"),
+            "slt.tsv": (("id", "mathml"), self._mathml, "formulas with MathML"),
+        }
+        for name, (needed, make, what) in tables.items():
+            readers[name] = partial(table_records, self.path / name, needed, make, what, quoted=False)
         files = ((self.path / name, read) for name, read in readers.items())
         return [Part.of(file, read) for file, read in files if file.is_file()]
 
@@ -187,11 +166,11 @@ class Slice:
         """Return numbers for the ids that are not numbers: a few hundred, held in memory."""
         rows = rows_of_table(self.path / "formulas.tsv", ("id",), quoted=False)
         names = (row["id"] for row in rows if isinstance(row, Row))
-        return {name: at for at, name in enumerate((name for name in names if not name.isdecimal()), OWN_IDS)}
+        return {name: at for at, name in enumerate((name for name in names if not name.isdecimal()), raw.OWN_IDS)}
 
     def _formula_id(self, name: str) -> int:
         if name.isdecimal():
-            return whole_number(name, "id")
+            return raw.whole_number(name, "id")
         if name not in self._numbers:
             raise RowError(f"formula id {name[:40]!r} is not in formulas.tsv")
         return self._numbers[name]
@@ -201,8 +180,7 @@ class Slice:
         return MATH_ID.sub(lambda m: f"{m[1]}{m[2] if m[2].isdecimal() else self._numbers.get(m[2], 0)}{m[3]}", text)
 
     def _lines(self, name: str, what: str, make: Callable[[dict[str, Any], int], Iterable[Record]]) -> Iterator[Record]:
-        """Yield the records of a file of JSON lines; a line that cannot be read is dropped, a file without any good
-        line refused."""
+        """Yield the records of JSON lines; a line that cannot be read is dropped, a file without a good one refused."""
         path, good, first = self.path / name, False, None
         with open_bytes(path) as stream:
             lines = LimitedLines(stream)
@@ -210,7 +188,7 @@ class Slice:
                 where, fault, lines.fault = f"{path}:{lines.number}", lines.fault, ""
                 try:
                     records = [Dropped(what, fault, where)] if fault else list(make(_parsed(text), lines.number))
-                except FAULTS as error:
+                except raw.FAULTS as error:
                     reason = str(error) if isinstance(error, RowError) else f"cannot be read ({type(error).__name__})"
                     records = [Dropped(what, reason, where)]
                 good = good or not isinstance(records[0], Dropped)
@@ -219,68 +197,52 @@ class Slice:
         if isinstance(first, Dropped) and not good:
             raise PorismError(f"no line can be read: {first.why}", where=first.where, fix="fetch the file again")
 
-    def _posts(self) -> Iterator[Record]:
-        return self._lines("posts.jsonl", "posts", self._post)
-
     def _post(self, row: dict[str, Any], line: int) -> Iterator[Record]:
         number = _number(row, "id")
         kind = _text(row, "type")
         if kind not in ("question", "answer"):
             raise RowError(f"type is {kind[:40]!r}, not one of question, answer")
-        yield RawPost(
+        yield raw.RawPost(
             id=number,
             kind=kind,  # type: ignore[arg-type]
             parent_id=_optional_number(row, "parent_id"),
-            title=self._numbered(_optional_text(row, "title")),
+            title=self._numbered(_text(row, "title") if row.get("title") else ""),
             body=self._numbered(_text(row, "body")),
             form="placed",
             tags=" ".join(row.get("tags") or ()),
             score=_optional_number(row, "score") or 0,
-            created=_optional_text(row, "created"),
+            created=_text(row, "created") if row.get("created") else "",
             line=line,
         )
         where = f"{self.path / 'posts.jsonl'}:{line}"
         for comment in row.get("comments") or ():
-            yield keep("comments", where, partial(self._comment, comment, number, line))
+            yield raw.keep("comments", where, partial(self._comment, comment, number, line))
 
     def _comment(self, value: Any, post_id: int, line: int) -> Record:
         row = _object(value)
-        return RawComment(_number(row, "id"), post_id, self._numbered(_text(row, "body")), "placed-text", line=line)
+        return raw.RawComment(_number(row, "id"), post_id, self._numbered(_text(row, "body")), "placed-text", line=line)
 
-    def _titles(self) -> Iterator[Record]:
-        def title(row: dict[str, Any], line: int) -> Iterable[Record]:
-            return (RawTitle(_number(row, "id"), self._numbered(_text(row, "title"))),)
+    def _title(self, row: dict[str, Any], line: int) -> Iterator[Record]:
+        yield raw.RawTitle(_number(row, "id"), self._numbered(_text(row, "title")))
 
-        return self._lines("titles.jsonl", "titles of linked questions", title)
-
-    def _links(self) -> Iterator[Record]:
-        def link(row: Row) -> Record:
-            kind = row.choice("kind", ("related", "duplicate"))
-            return RawLink(row.number("post_id"), row.number("other_id"), kind)
-
-        return table_records(self.path / "links.tsv", ("post_id", "other_id", "kind"), link, "links", quoted=False)
-
-    def _formulas(self) -> Iterator[Record]:
-        names = ("id", "post_id", "thread_id", "type", "latex")
-        return table_records(self.path / "formulas.tsv", names, self._formula, "formulas with ids", quoted=False)
+    def _link(self, row: Row) -> Record:
+        kind = row.choice("kind", ("related", "duplicate"))
+        return raw.RawLink(row.number("post_id"), row.number("other_id"), kind)
 
     def _formula(self, row: Row) -> Record:
-        return RawFormula(
+        return raw.RawFormula(
             id=self._formula_id(row["id"]),
             post_id=row.number("post_id"),
             thread_id=row.number("thread_id"),
-            kind=row.choice("type", ("title", "question", "answer", "comment")),
+            kind=row.choice("type", FIELDS),
             latex=row["latex"],
             visual_id=row.optional_number("visual_id"),
             comment_id=row.optional_number("comment_id"),
         )
 
-    def _mathml(self) -> Iterator[Record]:
-        def mathml(row: Row) -> Record | None:
-            number = self._formula_id(row["id"])
-            return RawMathML(number, "mathml", row["mathml"]) if row["mathml"] else None
-
-        return table_records(self.path / "slt.tsv", ("id", "mathml"), mathml, "formulas with MathML", quoted=False)
+    def _mathml(self, row: Row) -> Record | None:
+        number = self._formula_id(row["id"])
+        return raw.RawMathML(number, "mathml", row["mathml"]) if row["mathml"] else None
 
 
 def _parsed(text: str) -> dict[str, Any]:
@@ -290,15 +252,15 @@ def _parsed(text: str) -> dict[str, Any]:
         raise RowError("not a line of JSON") from None
 
 
-def _is_slice(path: Path) -> bool:
-    return (path / "posts.jsonl").is_file() and (path / "formulas.tsv").is_file()
-
-
 def _is_arqmath(path: Path) -> bool:
     return path.is_dir() and ("Posts" in ArqMath(path).xml_files() or bool(ArqMath(path).table_files("latex")))
 
 
 KINDS = {
-    "slice": SourceKind("a cut of the lab's collection", _is_slice, Slice),
-    "arqmath": SourceKind("the lab's own files", _is_arqmath, ArqMath),
+    "slice": raw.SourceKind(
+        "a cut of the lab's collection",
+        lambda path: (path / "posts.jsonl").is_file() and (path / "formulas.tsv").is_file(),
+        Slice,
+    ),
+    "arqmath": raw.SourceKind("the lab's own files", _is_arqmath, ArqMath),
 }

@@ -23,10 +23,9 @@ INSIDE = ("slice", "dump")
 @lru_cache(1)
 def own_kinds() -> dict[str, SourceKind]:
     """Return the kinds that the modules of this package name, in the order in which they are tried."""
-    modules = [
-        import_module(f"porism.corpus.sources.{module.name}") for module in pkgutil.iter_modules(sources.__path__)
-    ]
-    found = {name: kind for module in modules for name, kind in getattr(module, "KINDS", {}).items()}
+    found: dict[str, SourceKind] = {}
+    for module in pkgutil.iter_modules(sources.__path__):
+        found |= getattr(import_module(f"porism.corpus.sources.{module.name}"), "KINDS", {})
     return {name: found[name] for name in (*FIRST, *sorted(found.keys() - set(FIRST)))}
 
 
@@ -63,8 +62,7 @@ def _choices() -> str:
 
 
 def _refuse_parent_folder(path: Path, found: str) -> None:
-    """Refuse a folder that itself holds at most documents, but has a dump one level below: whoever names it means the
-    dump."""
+    """Refuse a folder with a dump one level below, and at most documents of its own: the dump is meant."""
     below = sorted(entry for entry in path.iterdir() if entry.is_dir()) if path.is_dir() else []
     for folder in below:
         for name in INSIDE:

@@ -5,30 +5,12 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
-from porism.corpus.sources import xmlrows
-from porism.corpus.sources.raw import (
-    Dropped,
-    Form,
-    Meter,
-    Part,
-    RawBadge,
-    RawComment,
-    RawLink,
-    RawPost,
-    RawRevision,
-    RawUser,
-    RawVote,
-    Record,
-    RowError,
-    SourceKind,
-    keep,
-    whole_number,
-)
+from porism.corpus.sources import raw, xmlrows
+from porism.corpus.sources.raw import Dropped, Meter, Part, Record, RowError
 from porism.corpus.sources.xmlrows import Attributes, BadRow
 from porism.errors import PorismError
 from porism.files import open_bytes
@@ -37,15 +19,11 @@ from porism.limits import Expansion, limit
 DATE = re.compile(r"\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])(?:T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?)?")
 POST_KINDS = {"1": "question", "2": "answer"}
 OTHER_KINDS = {
-    "3": "orphaned tag wiki",
-    "4": "tag wiki excerpt",
-    "5": "tag wiki",
-    "6": "moderator nomination",
-    "7": "wiki placeholder",
-    "8": "privilege wiki",
-}
+    "3": "orphaned tag wiki", "4": "tag wiki excerpt", "5": "tag wiki", "6": "moderator nomination",
+    "7": "wiki placeholder", "8": "privilege wiki",
+}  # fmt: skip
 LINK_KINDS = {"1": "related", "3": "duplicate"}
-TITLE_REVISIONS, BODY_REVISIONS = {"1", "4", "7"}, {"2", "5", "8"}
+REVISED_FIELDS = {**dict.fromkeys("147", "title"), **dict.fromkeys("258", "body")}
 
 
 def required_number(row: Attributes, name: str) -> int:
@@ -53,7 +31,7 @@ def required_number(row: Attributes, name: str) -> int:
     text = row.get(name)
     if text is None:
         raise RowError(f"no {name}")
-    return whole_number(text, name)
+    return raw.whole_number(text, name)
 
 
 def optional_number(row: Attributes, name: str) -> int | None:
@@ -70,8 +48,8 @@ class RowReader:
     """Turns rows of a dump into records. With `placed`, formulas are already in spans with official ids."""
 
     def __init__(self, placed: bool) -> None:
-        self.post_form: Form = "placed" if placed else "html"
-        self.comment_form: Form = "placed-text" if placed else "text"
+        self.post_form: raw.Form = "placed" if placed else "html"
+        self.comment_form: raw.Form = "placed-text" if placed else "text"
         # A post of a site has at most 30,000 characters; anything much larger is damage, not a post.
         self.post_characters, self.post_tags = limit("post_characters"), limit("post_tags")
         self.comment_characters = limit("comment_characters")
@@ -87,7 +65,7 @@ class RowReader:
             raise RowError(f"body of more than {self.post_characters:,} characters")
         if body.count("<") > self.post_tags:
             raise RowError(f"body of more than {self.post_tags:,} tags")
-        return RawPost(
+        return raw.RawPost(
             id=required_number(row, "Id"),
             kind=kind,  # type: ignore[arg-type]
             parent_id=required_number(row, "ParentId") if kind == "answer" else None,
@@ -109,7 +87,7 @@ class RowReader:
         text = row.get("Text", "")
         if len(text) > self.comment_characters:
             raise RowError(f"text of more than {self.comment_characters:,} characters")
-        return RawComment(
+        return raw.RawComment(
             id=required_number(row, "Id"),
             post_id=required_number(row, "PostId"),
             body=text,
@@ -126,32 +104,29 @@ class RowReader:
         if kind is None:
             raise RowError("neither related nor duplicate")
         ends = (required_number(row, "PostId"), required_number(row, "RelatedPostId"))
-        return RawLink(*ends, kind)  # type: ignore[arg-type]
+        return raw.RawLink(*ends, kind)  # type: ignore[arg-type]
 
     def user(self, row: Attributes, line: int) -> Record:
         """Return a user."""
-        return RawUser(required_number(row, "Id"), row.get("DisplayName", ""), optional_number(row, "Reputation") or 0)
+        return raw.RawUser(
+            required_number(row, "Id"), row.get("DisplayName", ""), optional_number(row, "Reputation") or 0
+        )
 
     def badge(self, row: Attributes, line: int) -> Record:
         """Return a badge; old dumps have no class, which means bronze."""
-        return RawBadge(required_number(row, "UserId"), optional_number(row, "Class") or 3)
+        return raw.RawBadge(required_number(row, "UserId"), optional_number(row, "Class") or 3)
 
     def vote(self, row: Attributes, line: int) -> Record:
         """Return a vote."""
-        return RawVote(
-            required_number(row, "PostId"),
-            required_number(row, "VoteTypeId"),
-            optional_number(row, "BountyAmount") or 0,
-        )
+        ids = required_number(row, "PostId"), required_number(row, "VoteTypeId")
+        return raw.RawVote(*ids, optional_number(row, "BountyAmount") or 0)
 
     def revision(self, row: Attributes, line: int) -> Record:
         """Return an older title or body; other events of a post's history hold no formulas."""
-        kind = row.get("PostHistoryTypeId", "")
-        if kind in TITLE_REVISIONS:
-            return RawRevision(required_number(row, "PostId"), "title", row.get("Text", ""))
-        if kind in BODY_REVISIONS:
-            return RawRevision(required_number(row, "PostId"), "body", row.get("Text", ""))
-        raise RowError("an event without a title or a body")
+        field = REVISED_FIELDS.get(row.get("PostHistoryTypeId", ""))
+        if field is None:
+            raise RowError("an event without a title or a body")
+        return raw.RawRevision(required_number(row, "PostId"), field, row.get("Text", ""))  # type: ignore[arg-type]
 
 
 class DumpFile(NamedTuple):
@@ -189,7 +164,7 @@ def read_rows(
         if what in DATED and not DATE.fullmatch(date := attributes.get("CreationDate", "")):
             yield Dropped(f"dates of {what}", f"invalid or missing date {date[:40]!r}, kept without", place)
             attributes["CreationDate"] = ""
-        yield keep(what, place, partial(read, reader, attributes, line))
+        yield raw.keep(what, place, partial(read, reader, attributes, line))
 
 
 def xml_part(name: str, path: Path, placed: bool) -> Part:
@@ -223,10 +198,7 @@ class Dump:
         files = self.files()
         if "Posts" not in files:
             raise PorismError("there is no Posts.xml", where=str(self.path), fix="name the folder of a dump")
-        return [self._part(name, path) for name, path in files.items()]
-
-    def _part(self, name: str, path: Path) -> Part:
-        return xml_part(name, path, placed=False)
+        return [xml_part(name, path, placed=False) for name, path in files.items()]
 
 
 class Member(NamedTuple):
@@ -249,9 +221,8 @@ class SevenZip:
         """Return the members that are files of a dump."""
         members = self._members()
         if "Posts" not in members:
-            raise PorismError(
-                "there is no Posts.xml in the archive", where=str(self.path), fix="name the archive of a dump"
-            )
+            fact = "there is no Posts.xml in the archive"
+            raise PorismError(fact, where=str(self.path), fix="name the archive of a dump")
         self._expansion().check(sum(member.size for member in members.values()))
         return [self._part(name, members[name]) for name in FILES if name in members]
 
@@ -260,7 +231,7 @@ class SevenZip:
 
     def _part(self, name: str, member: Member) -> Part:
         meter = Meter()
-        read = lambda: self._read(name, member, meter)  # noqa: E731
+        read = partial(self._read, name, member, meter)
         return Part(member.name, member.size, self.path.stat().st_mtime_ns, read, meter)
 
     def _members(self) -> dict[str, Member]:
@@ -271,29 +242,21 @@ class SevenZip:
                 there = {Path(entry.filename).name.lower(): entry for entry in archive.list() if not entry.is_directory}
         except Exception as error:  # damaged headers raise errors of many kinds
             raise self._broken(error) from None
-        names = {name: there.get(f"{name}.xml".lower()) for name in FILES}
-        return {
-            name: Member(entry.filename, int(entry.uncompressed or 0))
-            for name, entry in names.items()
-            if entry is not None
-        }
+        found = {name: there[file] for name in FILES if (file := f"{name}.xml".lower()) in there}
+        return {name: Member(entry.filename, int(entry.uncompressed or 0)) for name, entry in found.items()}
 
     def _broken(self, error: BaseException, member: str = "") -> PorismError:
+        fact = f"the archive cannot be read ({error or type(error).__name__})"
         where = f"{self.path}: {member}" if member else str(self.path)
-        return PorismError(
-            f"the archive cannot be read ({error or type(error).__name__})", where=where, fix="fetch the archive again"
-        )
+        return PorismError(fact, where=where, fix="fetch the archive again")
 
     def _read(self, name: str, member: Member, meter: Meter) -> Iterator[Record]:
-        """Unpack one member into a temporary file without a name, which ends with the process however that ends, and
-        read it."""
+        """Read one member from a temporary file without a name, which ends with the process however that ends."""
         with tempfile.TemporaryFile(prefix="porism-") as file:
             if not self._unpack(member, file):
                 raise self._broken(ValueError("the member is missing"), member.name)
             file.seek(0)
-            with closing(file):
-                where = f"{self.path}: {member.name}"
-                yield from read_rows(name, lambda: file, where, placed=False, meter=meter)
+            yield from read_rows(name, lambda: file, f"{self.path}: {member.name}", placed=False, meter=meter)
 
     def _unpack(self, member: Member, file: IO[bytes]) -> bool:
         """Write a member of the archive to a file. Return whether it is there."""
@@ -316,8 +279,7 @@ class SevenZip:
 
 
 class _Output:
-    """What py7zr writes a member to: a file, within limits. It is both the factory and the product of py7zr's
-    protocol."""
+    """What py7zr writes a member to, within limits: both the factory and the product of py7zr's protocol."""
 
     def __init__(self, file: IO[bytes], expansion: Expansion) -> None:
         self._file = file
@@ -325,12 +287,10 @@ class _Output:
         self.written = False
 
     def create(self, filename: str) -> Any:
-        """Return where a member is written to."""
         self.written = True
         return self
 
     def write(self, data: bytes) -> int:
-        """Write a block."""
         self._expansion.add(len(data))
         return self._file.write(data)
 
@@ -339,15 +299,12 @@ class _Output:
         return self._file.read(-1 if size is None else size)
 
     def seek(self, offset: int, whence: int = 0) -> int:
-        """Set the position."""
         return self._file.seek(offset, whence)
 
     def flush(self) -> None:
-        """Write to disk."""
         self._file.flush()
 
     def size(self) -> int:
-        """Return the number of bytes."""
         return self._file.tell()
 
     def close(self) -> None:
@@ -355,10 +312,6 @@ class _Output:
 
 
 SEVEN_ZIP = b"7z\xbc\xaf\x27\x1c"  # how such a file begins
-
-
-def _is_dump(path: Path) -> bool:
-    return path.is_dir() and "Posts" in Dump(path).files()
 
 
 def _is_7z(path: Path) -> bool:
@@ -369,6 +322,6 @@ def _is_7z(path: Path) -> bool:
 
 
 KINDS = {
-    "dump": SourceKind("a Stack Exchange dump", _is_dump, Dump),
-    "7z": SourceKind("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
+    "dump": raw.SourceKind("a Stack Exchange dump", lambda path: path.is_dir() and "Posts" in Dump(path).files(), Dump),
+    "7z": raw.SourceKind("a Stack Exchange dump in a .7z archive", _is_7z, SevenZip),
 }

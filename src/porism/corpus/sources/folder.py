@@ -6,6 +6,7 @@ import html
 import os
 import re
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from porism.corpus.post import LEVEL
@@ -61,13 +62,15 @@ def _listed(path: Path) -> Iterator[os.DirEntry[str] | Dropped]:
 
 def _document(entry: os.DirEntry[str]) -> Iterator[Path | Dropped]:
     place = Path(entry.path)
-    if entry.is_symlink() and (place.suffix.lower() in READERS or entry.is_dir()):
+    suffix = place.suffix.lower()
+    if entry.is_symlink() and (suffix in READERS or entry.is_dir()):
         yield Dropped("documents", "symbolic link", printable(place))
-    elif place.suffix.lower() in READERS:
+    elif suffix in READERS:
         reason = _why_not(entry)
         yield Dropped("documents", reason, printable(place)) if reason else place
-    elif place.suffix.lower() not in SUFFIXES:
-        yield Dropped("other files", _unread(place.suffix.lower()), printable(place))
+    elif suffix not in SUFFIXES:
+        reason = f"no reader for {suffix}" if suffix in UNREAD else "not documents"
+        yield Dropped("other files", reason, printable(place))
 
 
 def _why_not(entry: os.DirEntry[str]) -> str:
@@ -78,20 +81,10 @@ def _why_not(entry: os.DirEntry[str]) -> str:
         has_others = entry.stat(follow_symlinks=False).st_nlink > limit("document_links")
     except OSError as error:
         return f"cannot be read ({error.strerror})"
-    return "hard link" if has_others else "" if _is_utf8(entry.path) else "name is not UTF-8"
-
-
-def _unread(suffix: str) -> str:
-    return f"no reader for {suffix}" if suffix in UNREAD else "not documents"
-
-
-def _is_utf8(name: str) -> bool:
-    """Return whether a file name is UTF-8; Python reads other bytes as lone surrogates."""
-    try:
-        name.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
+    if has_others:
+        return "hard link"
+    place = Path(entry.path)  # Python reads bytes that are not UTF-8 as lone surrogates
+    return "" if printable(place) == str(place) else "name is not UTF-8"
 
 
 def printable(path: Path) -> str:
@@ -127,22 +120,15 @@ class Folder:
     def _read(self) -> Iterator[Record]:
         number = 0
         images = ImageReader(self.path)
-        for file in self._entries():
-            for record in self._file(file, images) if isinstance(file, Path) else (file,):
+        for entry in _entries(self.path):
+            place = entry if isinstance(entry, Path) else entry.where
+            if self._only and not self.covers(os.path.relpath(place, self.path)):
+                continue
+            for record in self._file(entry, images) if isinstance(entry, Path) else (entry,):
                 if isinstance(record, RawPost):
                     number += 1
-                    yield RawPost(
-                        number, "question", None, record.title, record.body, "spans", record.tags, file=record.file
-                    )
-                else:
-                    yield record
-
-    def _entries(self) -> Iterator[Path | Dropped]:
-        for entry in _entries(self.path):
-            if not self._only or self.covers(
-                os.path.relpath(entry if isinstance(entry, Path) else entry.where, self.path)
-            ):
-                yield entry
+                    record = replace(record, id=number, line=0)
+                yield record
 
     def _file(self, file: Path, images: ImageReader) -> Iterator[Record]:
         try:
@@ -180,8 +166,8 @@ class Folder:
             yield Dropped("formulas with macros", UNEXPANDED, f"{file}: {document.unexpanded} formulas")
 
 
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and next(documents(path), None) is not None
-
-
-KINDS = {"folder": SourceKind("a folder of documents", _is_folder, Folder)}
+KINDS = {
+    "folder": SourceKind(
+        "a folder of documents", lambda path: path.is_dir() and next(documents(path), None) is not None, Folder
+    )
+}

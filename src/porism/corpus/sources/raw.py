@@ -6,10 +6,9 @@ once."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Literal, NamedTuple, Protocol
+from typing import IO, Literal, NamedTuple, Protocol, TypeVar
 
 from porism.corpus.post import FormulaKind, LinkKind, PostKind
 
@@ -18,7 +17,6 @@ from porism.corpus.post import FormulaKind, LinkKind, PostKind
 # "placed-text" (text with such spans).
 Form = Literal["html", "spans", "text", "placed", "placed-text"]
 TITLE_FORM: dict[str, Form] = {"html": "text", "spans": "spans", "placed": "placed-text"}
-
 
 # Where there are official ids, ids of our own start here: far above the lab's, which have eight digits, so that they
 # never equal an official id, not even one that this part of the lab's collection lacks.
@@ -157,20 +155,9 @@ class Dropped:
 
 
 Record = (
-    RawPost
-    | RawComment
-    | RawFormula
-    | RawMathML
-    | RawLink
-    | RawTitle
-    | RawUser
-    | RawBadge
-    | RawVote
-    | RawRevision
-    | RawImage
-    | Dropped
-)
-
+    RawPost | RawComment | RawFormula | RawMathML | RawLink | RawTitle | RawUser | RawBadge | RawVote | RawRevision
+    | RawImage | Dropped
+)  # fmt: skip
 
 # Numbers of at most 15 digits: ids are added to each other, and JavaScript and SQLite must store them exactly.
 LARGEST_NUMBER = 10**15
@@ -184,7 +171,10 @@ class RowError(Exception):
 FAULTS = (RowError, TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
 
 
-def keep(what: str, where: str, make: Callable[[], Record]) -> Record:
+T = TypeVar("T")
+
+
+def keep(what: str, where: str, make: Callable[[], T]) -> T | Dropped:
     """Return the record that `make` returns, or, if it cannot be read, the row as dropped with the reason."""
     try:
         return make()
@@ -218,17 +208,11 @@ class Meter:
         self.bytes = 0
         self._reported = 0
 
-    @contextmanager
-    def watch(self, stream: IO[bytes]) -> Iterator[Callable[[int], bytes]]:
-        """Yield a function that reads the stream and counts; the stream is closed at the end."""
-
-        def read(size: int) -> bytes:
-            block = stream.read(size)
-            self.bytes += len(block)
-            return block
-
-        with stream:
-            yield read
+    def read(self, stream: IO[bytes], size: int) -> bytes:
+        """Read a block of a stream, and count its bytes."""
+        block = stream.read(size)
+        self.bytes += len(block)
+        return block
 
     def step(self) -> int:
         """Return the bytes read since the last call."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -19,16 +20,14 @@ from porism.limits import limit
 csv.field_size_limit(1 << 25)
 
 
+@dataclass(slots=True)
 class Row:
     """A row with its file and line."""
 
-    __slots__ = ("cells", "columns", "line", "path")
-
-    def __init__(self, path: Path, line: int, columns: dict[str, int], cells: list[str]) -> None:
-        self.path = path
-        self.line = line
-        self.columns = columns
-        self.cells = cells
+    path: Path
+    line: int
+    columns: dict[str, int]
+    cells: list[str]
 
     @property
     def where(self) -> str:
@@ -65,8 +64,7 @@ def header(path: Path) -> list[str]:
 
 @contextmanager
 def utf8_text(path: str | Path) -> Iterator[IO[str]]:
-    """Open a file to read text. While it is read, report text that is not UTF-8, and rows that are not those of a
-    table."""
+    """Open a file to read text. While it is read, report what is not UTF-8, and rows that are not a table's."""
     with open_text(path) as stream:
         try:
             yield stream
@@ -75,8 +73,7 @@ def utf8_text(path: str | Path) -> Iterator[IO[str]]:
 
 
 def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row]:
-    """Yield the rows of a table that must be right as a whole; the first row that cannot be read is an error with its
-    line."""
+    """Yield the rows of a table; the first row that cannot be read is an error with its line."""
     for row in rows_of_table(path, needed, quoted=quoted):
         if isinstance(row, Dropped):
             raise PorismError(row.why, where=row.where, fix="correct the row")
@@ -86,20 +83,12 @@ def read_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[R
 def table_records(
     path: Path, needed: Sequence[str], make: Callable[[Row], Record | None], what: str, *, quoted: bool
 ) -> Iterator[Record]:
-    """Yield the records that `make` makes of rows; one that cannot be read is dropped with the reason, and reading goes
-    on."""
+    """Yield what `make` makes of rows; one that cannot be read is dropped with the reason, and reading goes on."""
     for row in rows_of_table(path, needed, quoted=quoted):
         if isinstance(row, Dropped):
             yield Dropped(what, row.why, row.where)
-        elif (record := keep(what, row.where, partial(_made, make, row))) is not NOTHING:
+        elif (record := keep(what, row.where, partial(make, row))) is not None:
             yield record
-
-
-NOTHING = Dropped("", "", "")  # of a row without a record
-
-
-def _made(make: Callable[[Row], Record | None], row: Row) -> Record:
-    return make(row) or NOTHING
 
 
 def rows_of_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterator[Row | Dropped]:
@@ -111,12 +100,12 @@ def rows_of_table(path: Path, needed: Sequence[str], *, quoted: bool) -> Iterato
         if isinstance(names, str):
             raise PorismError(f"not a table: {names}", where=f"{path}:1", fix="fetch the file again")
         if absent := [name for name in needed if name not in names]:
-            raise PorismError(
-                f"the header has no column {', '.join(absent)}", where=f"{path}:1", fix="add the header line"
-            )
+            fact = f"the header has no column {', '.join(absent)}"
+            raise PorismError(fact, where=f"{path}:1", fix="add the header line")
         columns = {name: at for at, name in enumerate(names)}
         while (cells := _next(reader)) is not None:
-            reason = lines.fault or (cells if isinstance(cells, str) else _shape(cells, len(names)))
+            shape = "" if len(cells) == len(names) else f"has {len(cells)} cells, the header {len(names)}"
+            reason = lines.fault or (cells if isinstance(cells, str) else shape)
             lines.fault = ""
             row = Row(path, lines.number, columns, list(cells))
             yield Dropped("", reason, row.where) if reason else row
@@ -130,13 +119,8 @@ def _next(reader: Iterator[list[str]]) -> list[str] | str | None:
         return str(error)
 
 
-def _shape(cells: list[str], width: int) -> str:
-    return "" if len(cells) == width else f"has {len(cells)} cells, the header {width}"
-
-
 class LimitedLines:
-    """The lines of a file as text. `number` is the line that was read last, `fault` what was wrong with it since it was
-    last cleared."""
+    """The lines of a file. `number` is that of the last one, `fault` what was wrong since it was last cleared."""
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream

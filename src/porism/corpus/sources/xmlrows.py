@@ -42,10 +42,10 @@ def rows(
     open_file: Callable[[], IO[bytes]], where: str, meter: Meter | None = None, largest: int = 0
 ) -> Iterator[XmlRow | BadRow]:
     """Yield each row. A file that ends early, has no row that can be read, or has a document type is an error."""
-    reader = _RowParser(where, largest or limit("row_bytes"))
-    with (meter or Meter()).watch(open_file()) as read:
+    reader, meter = _RowParser(where, largest or limit("row_bytes")), meter or Meter()
+    with open_file() as stream:
         try:
-            while block := read(BLOCK):
+            while block := meter.read(stream, BLOCK):
                 yield from reader.feed(block)
             reader.end()
         except OSError as error:
@@ -95,10 +95,11 @@ class _RowParser:
         self._encoding = encoding
 
     def _doctype(self, *_: object) -> None:
-        fix = "dumps have none; remove it if you trust the file"
-        raise PorismError(
-            "has a document type declaration, which is refused", where=f"{self._where}:{self.line}", fix=fix
+        fact, fix = (
+            "has a document type declaration, which is refused",
+            "dumps have none; remove it if you trust the file",
         )
+        raise PorismError(fact, where=f"{self._where}:{self.line}", fix=fix)
 
     @property
     def line(self) -> int:
@@ -120,7 +121,11 @@ class _RowParser:
             yield from self._rows
             self._rows.clear()
             if reason:
-                yield self._bad_row(reason)
+                self._bad_since_good += 1
+                if self._bad_since_good > MOST_BAD:
+                    fact, place = f"more than {MOST_BAD:,} rows in succession cannot be read", self._first_line
+                    raise PorismError(fact, where=f"{self._where}:{place}", fix="fetch the file again")
+                yield BadRow(self._first_line, reason)
             if (self._skipping or reason) and self._skip():
                 if len(self._held) > at:  # the row began in the block before
                     block, at = self._held + block[at:], 0
@@ -128,14 +133,6 @@ class _RowParser:
                     at -= len(self._held)
                 self._held, size = b"", PIECE
                 self._start()
-
-    def _bad_row(self, reason: str) -> BadRow:
-        """Return a bad row. A file of bad rows is refused."""
-        self._bad_since_good += 1
-        if self._bad_since_good > MOST_BAD:
-            where, fix = f"{self._where}:{self._first_line}", "fetch the file again"
-            raise PorismError(f"more than {MOST_BAD:,} rows in succession cannot be read", where=where, fix=fix)
-        return BadRow(self._first_line, reason)
 
     def _parse(self, block: bytes) -> str:
         """Parse a block. Return why the row behind the last good one cannot be read, or ""."""
@@ -155,20 +152,16 @@ class _RowParser:
         self._good += len(self._rows)
         if self._rows:
             self._bad_since_good = 0
-        self._trim(self._last - self._trimmed, self._rows[-1].line if self._rows else self._first_line)
+        if (before := self._last - self._trimmed) > 0:  # bytes before the last good row
+            self._held = self._held[before:]
+            self._trimmed += before
+            self._first_line = self._rows[-1].line if self._rows else self._first_line
         unfinished = len(self._held) + self._trimmed - max(self._parser.CurrentByteIndex, 0)
         if not reason and unfinished > self._largest:
             reason = f"row of more than {self._largest:,} bytes"
         if reason:
             self._forget_good_rows()
         return reason
-
-    def _trim(self, size: int, line: int) -> None:
-        """Forget the bytes before the last good row."""
-        if size > 0:
-            self._held = self._held[size:]
-            self._trimmed += size
-            self._first_line = line
 
     def _forget_good_rows(self) -> None:
         """Let what is held begin with the bad row, the last one that starts before the fault; else with the fault."""
@@ -204,17 +197,13 @@ class _RowParser:
 
 
 def _fault(error: expat.ExpatError, where: str, lines_before: int) -> PorismError:
-    reason = expat.ErrorString(error.code)
-    place = f"{where}:{lines_before + error.lineno}"
-    if reason in (expat.errors.XML_ERROR_NO_ELEMENTS, expat.errors.XML_ERROR_UNCLOSED_TOKEN):
-        return PorismError("the file ends in the middle", where=place, fix="fetch the file again; it is truncated")
-    if reason == expat.errors.XML_ERROR_INVALID_TOKEN:
-        message = f"not well-formed XML or not in its declared encoding (column {error.offset + 1})"
-        return PorismError(message, where=place, fix="fetch the file again, or convert it to UTF-8")
-    return PorismError(
-        f"not well-formed XML: {reason}",
-        where=place,
-        fix="fetch the file again, or convert it to UTF-8"
-        if reason in (expat.errors.XML_ERROR_INCORRECT_ENCODING, expat.errors.XML_ERROR_UNKNOWN_ENCODING)
-        else "fetch the file again",
-    )
+    reason, errors = expat.ErrorString(error.code), expat.errors
+    fact, fix = f"not well-formed XML: {reason}", "fetch the file again"
+    if reason in (errors.XML_ERROR_NO_ELEMENTS, errors.XML_ERROR_UNCLOSED_TOKEN):
+        fact, fix = "the file ends in the middle", "fetch the file again; it is truncated"
+    elif reason == errors.XML_ERROR_INVALID_TOKEN:
+        fact = f"not well-formed XML or not in its declared encoding (column {error.offset + 1})"
+        fix = "fetch the file again, or convert it to UTF-8"
+    elif reason in (errors.XML_ERROR_INCORRECT_ENCODING, errors.XML_ERROR_UNKNOWN_ENCODING):
+        fix = "fetch the file again, or convert it to UTF-8"
+    return PorismError(fact, where=f"{where}:{lines_before + error.lineno}", fix=fix)

@@ -15,15 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from porism.corpus.content import Visual
-from porism.corpus.store.schema import (
-    DATABASE,
-    MANIFEST,
-    POST_OF_ROW,
-)
+from porism.corpus.store.schema import DATABASE, MANIFEST, POST_OF_ROW
 from porism.integrity import DamageError, read_sealed
 
 CHUNK = 1000
 REMOVED = "removed"
+REBUILD = "build the collection again: porism build SOURCE -o COLLECTION"
 
 
 class PartDatabase:
@@ -37,11 +34,11 @@ class PartDatabase:
         weakref.finalize(self, connection.close)
 
     @classmethod
-    def open(cls, path: Path, fix: str) -> PartDatabase:
+    def open(cls, path: Path) -> PartDatabase:
         """Open a file."""
         # Immutable: SQLite looks for no lock and no journal, so that a collection can be on a read-only disk.
         name = path.resolve().as_uri() + "?mode=ro&immutable=1"
-        return cls(sqlite3.connect(name, uri=True, check_same_thread=False), path, fix)
+        return cls(sqlite3.connect(name, uri=True, check_same_thread=False), path, REBUILD)
 
     def close(self) -> None:
         """Close the store."""
@@ -100,9 +97,9 @@ class Parts:
             earlier.hide(removed)
 
     @classmethod
-    def open(cls, folders: Sequence[Path], fix: str) -> Parts:
-        """Open the stores in these folders. An error about a damaged one names `fix` as its remedy."""
-        return cls([PartDatabase.open(folder / DATABASE, fix) for folder in folders])
+    def open(cls, folders: Sequence[Path]) -> Parts:
+        """Open the stores in these folders."""
+        return cls([PartDatabase.open(folder / DATABASE) for folder in folders])
 
     def close(self) -> None:
         """Close all stores."""
@@ -116,20 +113,16 @@ class Parts:
         return heapq.merge(*(one.rows(query, values) for one in self.stores), key=lambda row: row[0])
 
     def newest_rows(self, query: str, values: Sequence[object] = ()) -> Iterator[Any]:
-        """Yield the rows of a query that is ordered by an id, its first column; of rows with one id that of the newest
-        part."""
+        """Yield rows in the order of an id, their first column; of rows with one id that of the newest part."""
         last = None
         newest_first = (one.rows(query, values) for one in reversed(self.stores))
-        for row in heapq.merge(
-            *newest_first, key=lambda row: row[0]
-        ):  # of equal ids, that of the first stream comes first
+        for row in heapq.merge(*newest_first, key=lambda row: row[0]):  # of equal ids, that of the first stream first
             if row[0] != last:
                 yield row
             last = row[0]
 
     def most_common_visuals(self, number: int) -> list[Visual]:
-        """Return the visual ids with most formulas. A later part has the present counts of all visual ids that it
-        changed."""
+        """Return the visual ids with most formulas. A later part has the present counts of those that it changed."""
         found: dict[int, Visual] = {}
         for store in reversed(self.stores[1:]):
             found = {row[0]: Visual(*row) for row in store.rows("SELECT * FROM visuals")} | found
@@ -142,9 +135,6 @@ class Parts:
     def one(self, query: str, values: Sequence[object] = ()) -> Any:
         """Return the first row of a query in the newest part that has any."""
         return next((row for store in reversed(self.stores) if (row := store.one(query, values)) is not None), None)
-
-
-REBUILD = "build the collection again: porism build SOURCE -o COLLECTION"
 
 
 def part_names(manifest: dict[str, Any]) -> list[str]:

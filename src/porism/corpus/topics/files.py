@@ -13,54 +13,40 @@ from xml.etree import ElementTree
 from xml.sax.saxutils import escape, quoteattr
 
 from porism.corpus.sources.tables import utf8_text
-from porism.corpus.topics.formulas import (
-    FIELDS,
-    FormulaRow,
-    TopicPiece,
-    add_mathml,
-    add_posts,
-    fix_ids,
-    mathml_kind,
-    number,
-    read_formula_rows,
-    split_formulas,
-    to_html,
-    without_dollars,
-)
+from porism.corpus.topics import formulas as topic_formulas
+from porism.corpus.topics.formulas import FIELDS, FormulaRow, TopicPiece, split_formulas, to_html
 from porism.errors import PorismError
 from porism.files import atomic_file, lines_of, report_unreadable
 from porism.formula.characters import xml_text
 from porism.records import Topic, TopicFormula
 from porism.text.markup import decode_latex
 
+GIVE_TOPICS = "give the lab's XML or a table with the header topic, latex or topic, title"
 
-@report_unreadable("give the lab's XML or a table with the header topic, latex or topic, title")
+
+@report_unreadable(GIVE_TOPICS)
 def read_topics(path: str | Path, formulas: str | Path | Sequence[str | Path] | None = None) -> list[Topic]:
     """Read the topics of a file in its order. `formulas` are the year's formula tables: the rows of the LaTeX table win
     over the text, those of the MathML tables (Presentation `slt`, Content `opt`) are added to the formulas."""
     with utf8_text(path) as stream:
         text = stream.read()
     tables = [formulas] if isinstance(formulas, (str, Path)) else list(formulas or ())
-    mathml = {table: kind for table in tables if (kind := mathml_kind(table))}
+    mathml = {table: kind for table in tables if (kind := topic_formulas.mathml_kind(table))}
     rows: dict[str, list[FormulaRow]] = {}
     for table in tables:
         if table not in mathml:
-            rows |= read_formula_rows(table)
+            rows |= topic_formulas.read_formula_rows(table)
     topics = read_xml(text, str(path), rows) if text.lstrip().startswith("<") else read_table(text, str(path))
     if not topics:
-        raise PorismError(
-            "no topic in this file",
-            where=str(path),
-            fix="give the lab's XML or a table with the header topic, latex or topic, title",
-        )
+        raise PorismError("no topic in this file", where=str(path), fix=GIVE_TOPICS)
     seen: set[str] = set()
     for topic in topics:
         if topic.id in seen:
             raise PorismError(f"topic {topic.id} appears twice", where=str(path), fix="keep one of them")
         seen.add(topic.id)
     for table, kind in mathml.items():
-        topics = add_mathml(topics, table, kind)
-    return add_posts(topics, tables)
+        topics = topic_formulas.add_mathml(topics, table, kind)
+    return topic_formulas.add_posts(topics, tables)
 
 
 def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> list[Topic]:
@@ -68,11 +54,10 @@ def read_xml(text: str, where: str, rows: Mapping[str, list[FormulaRow]]) -> lis
     try:
         root = ElementTree.fromstring(text)
     except ElementTree.ParseError as error:
-        raise PorismError(
-            f"not well-formed XML: {error}", where=f"{where}:{error.position[0]}", fix="correct this line"
-        ) from None
+        place = f"{where}:{error.position[0]}"
+        raise PorismError(f"not well-formed XML: {error}", where=place, fix="correct this line") from None
     return [
-        read_topic(element, where, rows.get(number(element.get("number", "")), [])) for element in root.iter("Topic")
+        read_topic(one, where, rows.get(topic_formulas.number(one.get("number", "")), [])) for one in root.iter("Topic")
     ]
 
 
@@ -82,15 +67,22 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
     if not identifier:
         raise PorismError("a topic has no number", where=where, fix='write <Topic number="A.1">')
     query_formula = (element.findtext("Formula_Id") or "").strip()
-    latex = without_dollars(decode_latex((element.findtext("Latex") or "").strip()))
-    known = {row.id: row.latex for row in rows} | (
-        {} if any(row.id == query_formula for row in rows) or not query_formula else {query_formula: latex}
-    )
+    latex = topic_formulas.without_dollars(decode_latex((element.findtext("Latex") or "").strip()))
+    known = {row.id: row.latex for row in rows}
+    if query_formula:
+        known.setdefault(query_formula, latex)
+    # Ids on wrong words are fixed, missing ids come from the table, and so does the LaTeX.
     parts = {
-        name: list(split_formulas((element.findtext(tag) or "").strip()))
+        name: topic_formulas.fix_ids(list(split_formulas((element.findtext(tag) or "").strip())))
         for name, tag in (("title", "Title"), ("question", "Question"))
     }
-    parts = name_formulas(parts, rows, known)
+    used = {part.id for field in parts.values() for part in field if part.id}
+    for name, field in parts.items():
+        named = give_ids(field, [row for row in rows if row.field == name and row.id not in used])
+        parts[name] = [
+            replace(part, latex=known[part.id]) if part.latex is not None and part.id in known else part
+            for part in named
+        ]
     found = tuple(
         TopicFormula(part.id, part.latex, FIELDS[name], source=part.source if part.named_by_table else "")
         for name in parts
@@ -98,44 +90,21 @@ def read_topic(element: ElementTree.Element, where: str, rows: list[FormulaRow])
         if part.latex is not None
     )
     tags = tuple(tag.strip() for tag in re.split(r"[,\s]+", element.findtext("Tags") or "") if tag.strip())
-    return Topic(
-        identifier,
-        to_html(parts["title"]),
-        to_html(parts["question"]),
-        tags,
-        found,
-        query_formula,
-        known.get(query_formula, latex),
-    )
-
-
-def name_formulas(
-    parts: dict[str, list[TopicPiece]], rows: list[FormulaRow], known: Mapping[str, str]
-) -> dict[str, list[TopicPiece]]:
-    """Fix ids on wrong words, take missing ids from the table, and use the LaTeX of the table."""
-    whole = {name: fix_ids(list(field)) for name, field in parts.items()}
-    used = {part.id for field in whole.values() for part in field if part.id}
-    for name, field in whole.items():
-        free = [row for row in rows if row.field == name and row.id not in used]
-        whole[name] = [
-            replace(part, latex=known[part.id]) if part.latex is not None and part.id in known else part
-            for part in give_ids(field, free)
-        ]
-    return whole
+    title, question = to_html(parts["title"]), to_html(parts["question"])
+    return Topic(identifier, title, question, tags, found, query_formula, known.get(query_formula, latex))
 
 
 def give_ids(field: list[TopicPiece], free: list[FormulaRow]) -> list[TopicPiece]:
-    """Give formulas without id that of an unused row with the same LaTeX; then, if as many are left on both sides, in
-    order."""
+    """Give formulas without id that of an unused row with the same LaTeX; then, if equally many are left, in order."""
     left = list(free)
     named = list(field)
     for place, part in enumerate(named):
-        if part.latex is None or part.id:
-            continue
-        same = next((row for row in left if squeeze(row.latex) == squeeze(part.latex or "")), None)
-        if same is not None:
-            left.remove(same)
-            named[place] = replace(part, id=same.id, named_by_table=True)
+        if part.latex is not None and not part.id:
+            latex = squeeze(part.latex)
+            same = next((row for row in left if squeeze(row.latex) == latex), None)
+            if same is not None:
+                left.remove(same)
+                named[place] = replace(part, id=same.id, named_by_table=True)
     open_places = [place for place, part in enumerate(named) if part.latex is not None and not part.id]
     if len(open_places) == len(left):
         for place, row in zip(open_places, left, strict=True):
@@ -149,38 +118,27 @@ def squeeze(latex: str) -> str:
 
 
 def read_table(text: str, where: str) -> list[Topic]:
-    """Read topics from a tab-separated table whose header has `topic` and `latex` or `title` (and optionally question
-    and tags)."""
+    """Read topics from a tab-separated table with `topic` and `latex` or `title`, perhaps question and tags."""
     lines = lines_of(text)
     header = lines[0].split("\t") if lines else []
     if "topic" not in header or not {"latex", "title"} & set(header):
-        raise PorismError(
+        fact, fix = (
             "the header must name topic and latex, or topic and title",
-            where=f"{where}:1",
-            fix="write: topic<TAB>latex or topic<TAB>title",
+            "write: topic<TAB>latex or topic<TAB>title",
         )
+        raise PorismError(fact, where=f"{where}:1", fix=fix)
     topics = []
     for line, row in enumerate(lines[1:], 2):
         if not row.strip():
             continue
         cells = row.split("\t")
         if len(cells) != len(header):
-            raise PorismError(
-                f"{len(cells)} columns where the header has {len(header)}",
-                where=f"{where}:{line}",
-                fix="separate columns by one tab",
-            )
+            fact = f"{len(cells)} columns where the header has {len(header)}"
+            raise PorismError(fact, where=f"{where}:{line}", fix="separate columns by one tab")
         value = dict(zip(header, cells, strict=True))
+        title = html.escape(value.get("title", ""), quote=False)
         tags = tuple(tag for tag in value.get("tags", "").split(",") if tag)
-        topics.append(
-            Topic(
-                value["topic"],
-                html.escape(value.get("title", ""), quote=False),
-                value.get("question", ""),
-                tags,
-                latex=value.get("latex", ""),
-            )
-        )
+        topics.append(Topic(value["topic"], title, value.get("question", ""), tags, latex=value.get("latex", "")))
     return topics
 
 
@@ -190,29 +148,18 @@ def write_topics(topics: Iterable[Topic], path: str | Path) -> None:
         out.write('<?xml version="1.0" encoding="utf-8"?>\n<Topics>\n')
         for topic in topics:
             out.write(f"   <Topic number={quoteattr(xml_text(topic.id))}>\n")
-            for tag, value in elements(topic):
+            elements = {"Formula_Id": topic.formula_id, "Latex": topic.latex} if topic.formula_id else {}
+            elements |= {"Title": _dollars(topic.title), "Question": _dollars(topic.question)}
+            for tag, value in (*elements.items(), ("Tags", ",".join(topic.tags))):
                 out.write(f"      <{tag}>{escape(xml_text(value))}</{tag}>\n")
             out.write("   </Topic>\n")
         out.write("</Topics>\n")
 
 
-def elements(topic: Topic) -> list[tuple[str, str]]:
-    """Return the elements of a topic in the lab's order."""
-    query = [("Formula_Id", topic.formula_id), ("Latex", topic.latex)] if topic.formula_id else []
-    return [
-        *query,
-        ("Title", dollars(topic.title)),
-        ("Question", dollars(topic.question)),
-        ("Tags", ",".join(topic.tags)),
-    ]
-
-
-def dollars(text: str) -> str:
+def _dollars(text: str) -> str:
     """Return a field with its formulas between dollar signs, as the lab writes them."""
-    shown = [
-        replace(part, latex=f"${part.latex}$") if part.latex is not None else part for part in split_formulas(text)
-    ]
-    return to_html(shown)
+    parts = split_formulas(text)
+    return to_html([part if part.latex is None else replace(part, latex=f"${part.latex}$") for part in parts])
 
 
 # Columns of the files of all years, and our fields.
@@ -260,11 +207,8 @@ def read_topic_info(path: str | Path) -> dict[str, TopicInfo]:
         first = text.partition("\n")[0]
         reader = csv.DictReader(text.splitlines(), delimiter="\t" if "\t" in first else ",")
         if "topic" not in {(name or "").lower() for name in reader.fieldnames or ()}:
-            raise PorismError(
-                "no column named Topic",
-                where=f"{path}:1",
-                fix="name the columns: Topic, Category, Difficulty, Dependency, Multi-Part",
-            )
+            fix = "name the columns: Topic, Category, Difficulty, Dependency, Multi-Part"
+            raise PorismError("no column named Topic", where=f"{path}:1", fix=fix)
         rows = {next(value for key, value in row.items() if key.lower() == "topic"): row for row in reader}
     # One published file repeats its header as a topic.
     infos = {topic: topic_info(topic, row, f"{path}: topic {topic}") for topic, row in rows.items() if "." in topic}
@@ -280,17 +224,10 @@ def topic_info(topic: str, row: Mapping[str, object], where: str) -> TopicInfo:
         field = COLUMNS.get(str(column).strip().lower())
         if field is None or value in (None, ""):
             continue
-        words = tuple(translate(field, word) for word in str(value).split(" & "))
-        for word in words:
-            if word not in ALLOWED[field]:
-                raise PorismError(
-                    f"{column} is {value!r}", where=where, fix=f"write one of {', '.join(ALLOWED[field])}"
-                )
-        found[field] = words
+        ours = DIFFICULTY if field == "difficulty" else WORDS
+        plain = (word.strip().lower() for word in str(value).split(" & "))
+        found[field] = tuple(ours.get(word, word) for word in plain)
+        if not set(found[field]) <= set(ALLOWED[field]):
+            fix = f"write one of {', '.join(ALLOWED[field])}"
+            raise PorismError(f"{column} is {value!r}", where=where, fix=fix)
     return TopicInfo(topic, **found)
-
-
-def translate(field: str, word: str) -> str:
-    """Translate a word: calculation is computation, a low difficulty is easy."""
-    plain = word.strip().lower()
-    return DIFFICULTY.get(plain, plain) if field == "difficulty" else WORDS.get(plain, plain)

@@ -44,14 +44,10 @@ def read_formula_rows(path: str | Path) -> dict[str, list[FormulaRow]]:
             if line == 1 and cells[:1] == ["id"]:
                 continue
             if len(cells) != 5 or cells[3] not in FIELDS:
-                raise PorismError(
-                    "not a row of id, topic_id, thread_id, type, formula",
-                    where=f"{path}:{line}",
-                    fix="give the LaTeX table of the topics",
-                )
-            rows.setdefault(number(cells[1]), []).append(
-                FormulaRow(cells[0], cells[1], FIELDS[cells[3]], decode_latex(cells[4].strip()))
-            )
+                fact = "not a row of id, topic_id, thread_id, type, formula"
+                raise PorismError(fact, where=f"{path}:{line}", fix="give the LaTeX table of the topics")
+            row = FormulaRow(cells[0], cells[1], FIELDS[cells[3]], decode_latex(cells[4].strip()))
+            rows.setdefault(number(cells[1]), []).append(row)
     return rows
 
 
@@ -61,8 +57,7 @@ def number(topic: str) -> str:
 
 
 def mathml_kind(path: str | Path) -> MathMLKind | None:
-    """Return which MathML a table holds, by its header (`slt`, `opt`) or, as all tables of 2021 say `formula`, by its
-    first row."""
+    """Return which MathML a table holds, by its header or, as all tables of 2021 say `formula`, its first row."""
     rows = _rows(path)
     header, first = next(rows, [""]), next(rows, [""])
     if header[-1:] and header[-1] in MATHML_COLUMNS:
@@ -73,21 +68,18 @@ def mathml_kind(path: str | Path) -> MathMLKind | None:
 
 
 def add_mathml(topics: Sequence[Topic], path: str | Path, kind: MathMLKind) -> list[Topic]:
-    """Return the topics with the MathML of a table in their formulas. A query formula that the text lacks becomes a
-    formula of the topic."""
+    """Add the MathML of a table to topics. A query formula that the text lacks becomes a formula of the topic."""
     known = {cells[0]: cells[4].strip() for cells in _rows(path) if len(cells) == 5}
     completed = []
     for topic in topics:
         formulas = list(topic.formulas)
         if topic.formula_id in known and all(one.id != topic.formula_id for one in formulas):
             formulas.append(TopicFormula(topic.formula_id, topic.latex))
-        found = tuple(
-            (replace(one, mathml=known[one.id]) if kind == "mathml" else replace(one, content=known[one.id]))
-            if one.id in known
-            else one
-            for one in formulas
-        )
-        completed.append(replace(topic, formulas=found))
+        for at, one in enumerate(formulas):
+            if one.id in known:
+                text = known[one.id]
+                formulas[at] = replace(one, mathml=text) if kind == "mathml" else replace(one, content=text)
+        completed.append(replace(topic, formulas=tuple(formulas)))
     return completed
 
 
@@ -151,8 +143,7 @@ def without_dollars(latex: str) -> str:
 
 
 def fix_ids(pieces: list[TopicPiece]) -> list[TopicPiece]:
-    """Undo ids on wrong words: `maps $a $positive integer` with an id-less `$a$` later becomes a word, and the later
-    one gets the id."""
+    """Undo ids on wrong words: `maps $a $positive integer` becomes words, and an id-less `$a$` later gets the id."""
     fixed = list(pieces)
     for place, piece in enumerate(pieces):
         if piece.latex is None or not piece.id or not piece.blank_end:

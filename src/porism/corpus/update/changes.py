@@ -10,18 +10,8 @@ from datetime import datetime
 from typing import Any, cast, get_args
 
 from porism.corpus.post import LinkKind
-from porism.corpus.sources.raw import (
-    FAULTS,
-    Dropped,
-    RawComment,
-    RawImage,
-    RawLink,
-    RawPost,
-    RawUser,
-    Record,
-    RowError,
-    checked_number,
-)
+from porism.corpus.sources import raw
+from porism.corpus.sources.raw import RawComment, RawLink, RawPost, Record, RowError
 from porism.errors import PorismError
 from porism.formula.characters import xml_text
 from porism.limits import limit
@@ -33,9 +23,9 @@ class Changes:
 
     posts: dict[int, RawPost] = field(default_factory=dict)
     comments: dict[int, RawComment] = field(default_factory=dict)
-    users: dict[int, RawUser] = field(default_factory=dict)
+    users: dict[int, raw.RawUser] = field(default_factory=dict)
     links: dict[tuple[int, int, str], RawLink] = field(default_factory=dict)
-    images: dict[str, RawImage] = field(default_factory=dict)
+    images: dict[str, raw.RawImage] = field(default_factory=dict)
     deleted_posts: set[int] = field(default_factory=set)
     deleted_comments: set[int] = field(default_factory=set)
     deleted_links: set[tuple[int, int, str]] = field(default_factory=set)
@@ -60,11 +50,11 @@ class Changes:
                 key = (record.post_id, record.other_id, record.kind)
                 self.links[key] = record
                 self.deleted_links.discard(key)
-            elif isinstance(record, RawUser):
+            elif isinstance(record, raw.RawUser):
                 self.users[record.id] = record
-            elif isinstance(record, RawImage):
+            elif isinstance(record, raw.RawImage):
                 self.images[record.name] = record
-            elif isinstance(record, Dropped):
+            elif isinstance(record, raw.Dropped):
                 raise PorismError(f"{record.what}: {record.why}", where=record.where, fix="correct the record")
 
     def delete(self, posts: Iterable[int]) -> None:
@@ -125,18 +115,10 @@ DATE = re.compile(r"\d{4}-\d\d-\d\d(?:T\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-
 
 
 def _id(value: object, name: str) -> int:
-    number = checked_number(value, name)
+    number = raw.checked_number(value, name)
     if number < 1:
         raise RowError(f"{name} is not a positive number")
     return number
-
-
-def _optional_id(value: object, name: str) -> int | None:
-    return None if value is None else _id(value, name)
-
-
-def _optional_number(value: object, name: str) -> int | None:
-    return None if value is None else checked_number(value, name)
 
 
 def _text(value: object, name: str) -> str:
@@ -145,26 +127,17 @@ def _text(value: object, name: str) -> str:
     return xml_text(value)
 
 
-def _title(value: object, name: str) -> str:
+def _short_text(value: object, name: str, most: int) -> str:
     text = _text(value, name)
-    if len(text) > LONGEST_TITLE:
-        raise RowError(f"{name} of more than {LONGEST_TITLE:,} characters")
+    if len(text) > most:
+        raise RowError(f"{name} of more than {most:,} characters")
     return text
 
 
 def _body(value: object, name: str) -> str:
-    text = _text(value, name)
-    if len(text) > (most := limit("post_characters")):
-        raise RowError(f"{name} of more than {most:,} characters")
+    text = _short_text(value, name, limit("post_characters"))
     if text.count("<") > (tags := limit("post_tags")):
         raise RowError(f"{name} of more than {tags:,} tags")
-    return text
-
-
-def _comment_body(value: object, name: str) -> str:
-    text = _text(value, name)
-    if len(text) > (most := limit("comment_characters")):
-        raise RowError(f"{name} of more than {most:,} characters")
     return text
 
 
@@ -196,7 +169,9 @@ def _kind(value: object, name: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Key:
-    """A key of a record: how its value is checked, and the value of a record without it; a required key has none."""
+    """A key of a record: how its value is checked, and the value of a record without it; a required key has none.
+
+    Where that value is None, so may be the one that is given."""
 
     check: Callable[[object, str], Any]
     default: Any = None
@@ -206,24 +181,24 @@ class _Key:
 POST = {
     "id": _Key(_id, required=True),
     "kind": _Key(_kind, ""),
-    "parent_id": _Key(_optional_id),
-    "title": _Key(_title, ""),
+    "parent_id": _Key(_id),
+    "title": _Key(lambda value, name: _short_text(value, name, LONGEST_TITLE), ""),
     "body": _Key(_body, required=True),
     "tags": _Key(_tags, ""),
-    "score": _Key(checked_number, 0),
+    "score": _Key(raw.checked_number, 0),
     "created": _Key(_date, ""),
-    "owner_id": _Key(_optional_id),
-    "accepted_id": _Key(_optional_id),
-    "views": _Key(_optional_number),
+    "owner_id": _Key(_id),
+    "accepted_id": _Key(_id),
+    "views": _Key(raw.checked_number),
     "closed": _Key(_date, ""),
 }
 COMMENT = {
     "comment": _Key(_id, required=True),
     "post_id": _Key(_id, required=True),
-    "body": _Key(_comment_body, required=True),
-    "score": _Key(checked_number, 0),
+    "body": _Key(lambda value, name: _short_text(value, name, limit("comment_characters")), required=True),
+    "score": _Key(raw.checked_number, 0),
     "created": _Key(_date, ""),
-    "owner_id": _Key(_optional_id),
+    "owner_id": _Key(_id),
 }
 DELETE = {"delete": _Key(_id, required=True)}
 DELETE_COMMENT = {"delete_comment": _Key(_id, required=True)}
@@ -235,7 +210,12 @@ def _values(record: Mapping[str, object], keys: Mapping[str, _Key]) -> dict[str,
         raise RowError(f"unknown key {unknown[0][:40]!r}")
     if missing := [name for name, key in keys.items() if key.required and name not in record]:
         raise RowError(f"the {missing[0]} is missing")
-    return {name: key.check(record[name], name) if name in record else key.default for name, key in keys.items()}
+    found: dict[str, Any] = {}
+    for name, key in keys.items():
+        value = record.get(name)
+        is_null = value is None and key.default is None and not key.required
+        found[name] = key.check(value, name) if name in record and not is_null else key.default
+    return found
 
 
 def take_record(changes: Changes, record: object) -> None:
@@ -290,10 +270,9 @@ def checked_records(lines: Iterable[str], where: str, changes: Changes) -> Itera
             try:
                 record = parse_line(line)
                 take_record(changes, record)
-            except FAULTS as error:
-                raise PorismError(
-                    f"not a valid change: {error}", where=f"{where}:{number}", fix=f"write {LINE}"
-                ) from None
+            except raw.FAULTS as error:
+                place = f"{where}:{number}"
+                raise PorismError(f"not a valid change: {error}", where=place, fix=f"write {LINE}") from None
             yield cast(dict[str, Any], record)
 
 

@@ -10,7 +10,7 @@ import sqlite3
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from porism.corpus.build.work import FoundFormula
 from porism.corpus.content import Visual
 from porism.corpus.sources.raw import Dropped
 from porism.corpus.store.collection import Collection
-from porism.corpus.store.parts import REBUILD, Parts
+from porism.corpus.store.parts import Parts
 from porism.corpus.store.schema import DATABASE, MANIFEST, POST_OF_ROW, REMOVED_TABLE, TABLES
 from porism.corpus.update.changes import Changes
 from porism.corpus.update.threads import Expressions, SlowChange, ThreadEditor, ThreadRows, highest, read_thread
@@ -75,25 +75,24 @@ class DeltaWriter:
         titles_changed = []
         for question in sorted(self._affected()):
             old = read_thread(self._parts, question)
-            new = self._edited(question, old)
+            new: ThreadRows | None = None
+            while new is None:  # changes that take too long are left out
+                try:
+                    new = self._editor.apply(question, old)
+                except SlowChange as change:
+                    self.delta.skipped += self._editor.leave_out(change, question, old)
             if new != old:
                 self._old[question], self._new[question] = old, new
             if _title(question, new) != _title(question, old):
                 titles_changed.append(question)
-        for question in self._linking(titles_changed):
+        # The threads of questions that link to these index their titles.
+        linking = (row for question in titles_changed for row in self._parts.rows(LINKING, (question,)))
+        for (question,) in linking:
             if question not in self._new:
                 self._old[question] = self._new[question] = read_thread(self._parts, question)
         self._describe()
         self.delta.remarks = self._editor.remarks
         return self.delta
-
-    def _edited(self, question: int, old: ThreadRows) -> ThreadRows:
-        """Return a thread after the changes; those that take too long are left out."""
-        while True:
-            try:
-                return self._editor.apply(question, old)
-            except SlowChange as change:
-                self.delta.skipped += self._editor.leave_out(change, question, old)
 
     def _thread_of(self, post: int) -> int | None:
         row = self._parts.one(THREAD_OF_POST, (post,))
@@ -130,12 +129,6 @@ class DeltaWriter:
     def _skip(self, what: str, why: str, number: int) -> None:
         self.delta.skipped.append(Dropped(what, why, str(number)))
 
-    def _linking(self, questions: list[int]) -> Iterator[int]:
-        """Yield the questions that link to these: their threads index the titles of linked questions."""
-        for question in questions:
-            for row in self._parts.rows(LINKING, (question,)):
-                yield int(row[0])
-
     def _describe(self) -> None:
         delta = self.delta
         delta.threads = sorted(number for number, rows in self._new.items() if rows.posts)
@@ -145,19 +138,15 @@ class DeltaWriter:
             for what, before, after in (("posts", old.posts, new.posts), ("comments", old.comments, new.comments)):
                 delta.counts[f"added {what}"] += len(after.keys() - before.keys())
                 delta.counts[f"deleted {what}"] += len(before.keys() - after.keys())
-                same = (number for number in before.keys() & after.keys() if before[number] != after[number])
-                delta.counts[f"replaced {what}"] += sum(1 for _ in same)
+                both = before.keys() & after.keys()
+                delta.counts[f"replaced {what}"] += sum(before[number] != after[number] for number in both)
         delta.counts += Counter()  # without zeros
         if self._changes.users:
             delta.counts["users"] = len(self._changes.users)
 
     def write(self, folder: Path) -> None:
         """Write the new part into a new folder, which is then a collection itself: all parts together."""
-        folder.mkdir(parents=True)
-        store = sqlite3.connect(folder / DATABASE, isolation_level=None)
-        # Written once and complete before anyone reads it: no journal is needed.
-        store.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
-        store.executescript(TABLES + REMOVED_TABLE)
+        store = _new_store(folder)
         self._write_threads(store)
         visuals = self._write_visuals(store)
         self._expressions.write(store)
@@ -234,11 +223,9 @@ class DeltaWriter:
         posts = before.posts - len({one.post_id for one in old} - {0}) + len({one.post_id for one in new} - {0})
         if not formulas or (before.formulas and not old):  # new formulas have higher ids than those before
             return Visual(before.id, before.expression_id, formulas, posts)
-        removed = {number for rows in self._old.values() for number in rows.posts}
+        removed = set(self._removed())
         live = (row for row in self._parts.rows(FIRST_LIVE, (before.id, len(old) + 1)) if row[1] not in removed)
-        first = next(live, None)
-        candidates = [(one.id, one.expression_id) for one in new]
-        candidates += [] if first is None else [(first[0], first[2])]
+        candidates = [(one.id, one.expression_id) for one in new] + [(row[0], row[2]) for row in islice(live, 1)]
         return Visual(before.id, min(candidates)[1], formulas, posts)
 
     def _write_users(self, store: sqlite3.Connection) -> int:
@@ -252,18 +239,24 @@ class DeltaWriter:
         return len(self._changes.users) - len(known)
 
     def _write_tags(self, store: sqlite3.Connection) -> int:
-        """Write by how much the number of questions of each tag changes; return by how many the number of tags
-        grows."""
-        change: Counter[str] = Counter()
-        for threads, sign in ((self._old, -1), (self._new, 1)):
-            for rows in threads.values():
-                for post in rows.posts.values():
-                    for tag in post.tags.split():
-                        change[tag] += sign
-        changed = {tag: number for tag, number in change.items() if number}
+        """Write how the number of questions of each tag changes; return by how many the number of tags grows."""
+        old, new = (
+            Counter(tag for rows in threads.values() for post in rows.posts.values() for tag in post.tags.split())
+            for threads in (self._old, self._new)
+        )
+        changed = {tag: number for tag in old.keys() | new.keys() if (number := new[tag] - old[tag])}
         store.executemany("INSERT INTO tags VALUES(?, ?)", sorted(changed.items()))
         known = {tag.name: tag.posts for tag in self._collection.tags()} if changed else {}
         return sum(bool(known.get(tag, 0) + number) - bool(known.get(tag, 0)) for tag, number in changed.items())
+
+
+def _new_store(folder: Path) -> sqlite3.Connection:
+    """Return an empty store in a new folder; nobody reads it until it is complete, so it needs no journal."""
+    folder.mkdir(parents=True)
+    store = sqlite3.connect(folder / DATABASE, isolation_level=None)
+    store.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
+    store.executescript(TABLES + REMOVED_TABLE)
+    return store
 
 
 def with_remarks(ledger: Sequence[dict[str, Any]], remarks: Sequence[Dropped]) -> list[dict[str, Any]]:
@@ -277,8 +270,7 @@ def with_remarks(ledger: Sequence[dict[str, Any]], remarks: Sequence[Dropped]) -
 
 
 def write_collection_manifest(before: Collection, parts: Sequence[Path], folder: Path, changed: dict[str, Any]) -> None:
-    """Write into the folder of one of them the manifest of a collection of these parts: that of the collection
-    `before`, with changes."""
+    """Write the manifest of a collection of these parts, that of `before` with changes, into the folder of one."""
     known = {(before.path / name).resolve(): checksum for name, checksum in before.files.items()}
     files, names = {}, []
     for part in parts:
@@ -300,8 +292,8 @@ def _title(question: int, rows: ThreadRows) -> list[str] | None:
 def _by_visual(threads: dict[int, ThreadRows]) -> dict[int, list[FoundFormula]]:
     found: defaultdict[int, list[FoundFormula]] = defaultdict(list)
     for rows in threads.values():
-        for formula in rows.counted_formulas():
-            if formula.visual_id is not None:
+        for formula in rows.formulas:
+            if formula.visual_id is not None and formula.issue not in ("d", "dv"):
                 found[formula.visual_id].append(formula)
     return found
 
@@ -314,11 +306,8 @@ def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
     """Write the parts from number `first` on as one part into a new folder; return the ids of its questions.
 
     With all parts the result is a collection by itself."""
-    folder.mkdir(parents=True)
-    store = sqlite3.connect(folder / DATABASE, isolation_level=None)
-    store.executescript("PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; BEGIN;")
-    store.executescript(TABLES + REMOVED_TABLE)
-    with contextlib.closing(Parts.open(collection.part_folders[first:], REBUILD)) as parts:
+    store = _new_store(folder)
+    with contextlib.closing(Parts.open(collection.part_folders[first:])) as parts:
         for table in POST_OF_ROW:
             _insert(store, table, parts.rows(f"SELECT * FROM {table} ORDER BY 1", ()))
         for table in NEWEST:
@@ -328,16 +317,14 @@ def merge_parts(collection: Collection, first: int, folder: Path) -> list[int]:
         _insert(store, "visuals", (one for one in visuals if one.formulas or first))
         _insert(store, "tags", _tags(parts, bool(first)))
         if first:
-            removed = parts.newest_rows("SELECT id FROM removed ORDER BY id")
-            _insert(store, "removed", removed)
+            _insert(store, "removed", parts.newest_rows("SELECT id FROM removed ORDER BY id"))
         else:
             store.execute("DROP TABLE removed")
     add_indexes(store)
     questions = [row[0] for row in store.execute("SELECT id FROM posts WHERE kind = 'question' ORDER BY id")]
-    if not first:
-        content = digest(store)
+    content = "" if first else digest(store)
     store.close()
-    if not first:
+    if content:
         write_collection_manifest(collection, [folder], folder, {"digest": content})
     return questions
 
@@ -349,9 +336,8 @@ def write_generation(present: Collection, parts: Sequence[Path], folder: Path, m
     `merged_digest` is the digest of all rows, if all parts were merged; parts that came later are added to it."""
     content = present.digest
     if merged_digest:
-        content = (
-            merged_digest if len(parts) == 1 else hashlib.sha256(f"{merged_digest} {content}".encode()).hexdigest()
-        )
+        both = hashlib.sha256(f"{merged_digest} {content}".encode()).hexdigest()
+        content = merged_digest if len(parts) == 1 else both
     write_collection_manifest(present, parts, folder, {"digest": content})
 
 

@@ -11,18 +11,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from porism.corpus.build.fields import make_field_of_any_text
+from porism.corpus.sources import raw
 from porism.corpus.sources.folder import Folder
-from porism.corpus.sources.raw import (
-    TITLE_FORM,
-    Dropped,
-    RawComment,
-    RawImage,
-    RawLink,
-    RawPost,
-    RawUser,
-    Record,
-    Source,
-)
+from porism.corpus.sources.raw import Dropped, Record, Source
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.schema import CollectionComment, CollectionPost
 from porism.corpus.update.changes import Changes
@@ -33,11 +24,13 @@ from porism.text.segment import Text
 MOST_LOST = 0.5  # share of the posts of a dump that a newer one may lack; more are deleted only on request
 OWN = "source = ? OR substr(source, 1, length(?) + 1) = ? || '/'"
 SHIFTED = ("id", "post_id", "other_id", "parent_id", "accepted_id", "owner_id")
+# The fields of a post and of a comment that are compared as they are.
+SAME_POST = ("kind", "parent_id", "accepted_id", "score", "created", "owner_id", "views", "closed", "tags")
+SAME_COMMENT = ("post_id", "score", "created", "owner_id")
 
 
 class ComparedSource(NamedTuple):
-    """The changes that bring a collection to the state of a source, the name of the source there, and what of it is
-    left out."""
+    """The changes to the state of a source, the name of the source there, and what of it is left out."""
 
     changes: Changes
     name: str
@@ -48,20 +41,13 @@ def compare_source(collection: Collection, source: Source, delete_many: bool = F
     """Compare a source with a collection. A dump that lacks most posts is refused unless `delete_many` is set."""
     comparison = SourceComparison(collection, source)
     changes = comparison.changes()
-    if source.kind != "folder" and not delete_many:
-        _check_lost(comparison, str(source.path))
-    return ComparedSource(changes, comparison.name, comparison.dropped)
-
-
-def _check_lost(comparison: SourceComparison, source: str) -> None:
-    """Refuse a dump that lacks most posts: it is probably that of another site, or only a part."""
     lost, held = comparison.lost, comparison.held
-    if lost > MOST_LOST * held:
-        raise PorismError(
-            f"the source lacks {lost:,} of the {held:,} posts that the index has",
-            where=source,
-            fix="name a newer dump of the same site, or add --delete-many if these posts are gone",
-        )
+    if source.kind != "folder" and not delete_many and lost > MOST_LOST * held:
+        # It is probably the dump of another site, or only a part.
+        fact = f"the source lacks {lost:,} of the {held:,} posts that the index has"
+        fix = "name a newer dump of the same site, or add --delete-many if these posts are gone"
+        raise PorismError(fact, where=str(source.path), fix=fix)
+    return ComparedSource(changes, comparison.name, comparison.dropped)
 
 
 class SourceComparison:
@@ -85,10 +71,8 @@ class SourceComparison:
             self._by_file[place].append(number)
         self._next = 1 + max(highest(self._parts, "id", table) for table in ("posts", "comments", "users"))
         self.dropped: list[Dropped] = []
-        self.held, self.lost = (
-            len(self._stored),
-            0,
-        )  # posts of the source in the collection; those that the source lacks now
+        self.held = len(self._stored)  # posts of the source in the collection
+        self.lost = 0  # those that the source lacks now
 
     def changes(self) -> Changes:
         """Return what must change so that the collection has what the source has."""
@@ -97,11 +81,11 @@ class SourceComparison:
         comments: set[int] = set()
         links: set[tuple[int, int, str]] = set()
         for record in self._records():
-            if isinstance(record, RawPost):
+            if isinstance(record, raw.RawPost):
                 posts.add(record.id)
-            elif isinstance(record, RawComment):
+            elif isinstance(record, raw.RawComment):
                 comments.add(record.id)
-            elif isinstance(record, RawLink):
+            elif isinstance(record, raw.RawLink):
                 links.add((record.post_id, record.other_id, record.kind))
             if self._differs(record):
                 found.put([record])
@@ -109,8 +93,12 @@ class SourceComparison:
         self.lost = len(gone)
         found.delete(gone)
         if self._source.kind != "folder":
-            found.delete_comments(self._missing_comments(comments))
-            found.delete_links(self._missing_links(links))
+            query = f"SELECT id FROM comments WHERE post_id IN (SELECT id FROM posts WHERE {OWN}) ORDER BY id"
+            known = (row[0] for row in self._parts.rows(query, (self.name,) * 3))
+            found.delete_comments([number for number in known if number not in comments])
+            rows = self._parts.rows("SELECT post_id, other_id, kind FROM links ORDER BY post_id")
+            own = (tuple(row) for row in rows if row[0] in self._stored)
+            found.delete_links([raw.RawLink(*row) for row in own if row not in links])
         return found
 
     def _records(self) -> Iterator[Record]:
@@ -118,18 +106,14 @@ class SourceComparison:
             for record in part.read():
                 if isinstance(record, Dropped):
                     self.dropped.append(record)
-                elif self._source.kind == "folder" and isinstance(record, RawPost):
-                    yield replace(record, id=self._document_id(record.file))
+                elif self._source.kind == "folder" and isinstance(record, raw.RawPost):
+                    known = self._by_file[f"{self.name}/{record.file}"]
+                    if not known:  # a new section of the document
+                        known.append(self._next)
+                        self._next += 1
+                    yield replace(record, id=known.pop(0))
                 else:
                     yield self._shifted(record)
-
-    def _document_id(self, file: str) -> int:
-        """Return the id of the next section of a document."""
-        known = self._by_file[f"{self.name}/{file}"]
-        if known:
-            return known.pop(0)
-        self._next += 1
-        return self._next - 1
 
     def _shifted(self, record: Record) -> Record:
         values = {name: getattr(record, name, None) for name in SHIFTED} if self._shift else {}
@@ -138,54 +122,41 @@ class SourceComparison:
 
     def _differs(self, record: Record) -> bool:
         """Return whether the collection has another record with this id, or none."""
-        if isinstance(record, RawPost):
+        if isinstance(record, raw.RawPost):
             return self._post_differs(record)
-        if isinstance(record, RawComment):
+        if isinstance(record, raw.RawComment):
             query = f"SELECT {', '.join(CollectionComment._fields)} FROM comments WHERE id = ?"
             row = self._parts.one(query, (record.id,))
             if row is None:
                 return True
             old = CollectionComment._make(row)
-            same = (old.post_id, old.score, old.created, old.owner_id) == (
-                (record.post_id, record.score, record.created, record.owner_id)
-            )
+            same = all(getattr(old, name) == getattr(record, name) for name in SAME_COMMENT)
             return not same or not self._same(record.body, record.form, old.body)
-        if isinstance(record, RawLink):
+        if isinstance(record, raw.RawLink):
             query = "SELECT 1 FROM links WHERE post_id = ? AND other_id = ? AND kind = ?"
             return self._parts.one(query, (record.post_id, record.other_id, record.kind)) is None
-        if isinstance(record, RawUser):
+        if isinstance(record, raw.RawUser):
             user = self._collection.users_by_id([record.id]).get(record.id)
             return user is None or (user.name, user.reputation) != (record.name, record.reputation)
-        return isinstance(record, RawImage) and record.name not in self._collection.images([record.name])
+        return isinstance(record, raw.RawImage) and record.name not in self._collection.images([record.name])
 
-    def _post_differs(self, record: RawPost) -> bool:
+    def _post_differs(self, record: raw.RawPost) -> bool:
         query = f"SELECT {', '.join(CollectionPost._fields)} FROM posts WHERE id = ?"
         row = self._parts.one(query, (record.id,))
         if row is None:
             return True
         old = CollectionPost._make(row)
-        names = ("kind", "parent_id", "accepted_id", "score", "created", "owner_id", "views", "closed", "tags")
-        if any(getattr(old, name) != getattr(record, name) for name in names):
+        if any(getattr(old, name) != getattr(record, name) for name in SAME_POST):
             return True
-        same_title = self._same(record.title, TITLE_FORM[record.form], old.title)
+        same_title = self._same(record.title, raw.TITLE_FORM[record.form], old.title)
         return not same_title or not self._same(record.body, record.form, old.body)
 
     def _same(self, text: str, form: Any, stored: str) -> bool:
         return same_text(make_field_of_any_text(text, form, self._compat).text, Text(stored))
 
-    def _missing_comments(self, present: set[int]) -> list[int]:
-        query = f"SELECT id FROM comments WHERE post_id IN (SELECT id FROM posts WHERE {OWN}) ORDER BY id"
-        return [row[0] for row in self._parts.rows(query, (self.name,) * 3) if row[0] not in present]
-
-    def _missing_links(self, present: set[tuple[int, int, str]]) -> list[RawLink]:
-        query = "SELECT post_id, other_id, kind FROM links ORDER BY post_id"
-        rows = (tuple(row) for row in self._parts.rows(query) if row[0] in self._stored)
-        return [RawLink(*row) for row in rows if row not in present]
-
 
 def _known_name(collection: Collection, source: Source) -> str:
-    """Return the name by which a collection knows a source. A dump in a folder with another name is a newer state of
-    the only dump."""
+    """Return a source's name in a collection. A dump in another folder is a newer state of the only dump."""
     own = source.path.resolve().name
     known = [one["name"] for one in collection.manifest["sources"] if one["kind"] == source.kind]
     return own if source.kind == "folder" or own in known or len(known) != 1 else str(known[0])

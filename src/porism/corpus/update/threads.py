@@ -16,8 +16,9 @@ from porism.corpus.build.expressions import expression_key
 from porism.corpus.build.fields import RawField, field_remarks, make_field_of_any_text
 from porism.corpus.build.official import FormulaPlace
 from porism.corpus.build.parsing import SourceExpression, StoredExpression, parse_all
-from porism.corpus.build.threads import BODY_KIND
+from porism.corpus.build.threads import BODY_KIND, stored_post
 from porism.corpus.build.work import COMMENT, TITLE, FoundFormula, columns
+from porism.corpus.content import VoteCount
 from porism.corpus.post import Link
 from porism.corpus.sources.raw import OWN_IDS, TITLE_FORM, Dropped, RawComment, RawPost
 from porism.corpus.store.parts import Parts
@@ -95,15 +96,6 @@ LINKS = "SELECT post_id, other_id, kind FROM links WHERE post_id = ? ORDER BY ot
 VOTES = "SELECT post_id, type, number, bounty FROM votes WHERE post_id = ? ORDER BY type"
 
 
-class VoteRow(NamedTuple):
-    """A row of `votes`."""
-
-    post_id: int
-    type: int
-    number: int
-    bounty: int
-
-
 @dataclass
 class ThreadRows:
     """All rows of one thread. An empty one has no posts."""
@@ -111,12 +103,8 @@ class ThreadRows:
     posts: dict[int, CollectionPost] = field(default_factory=dict)
     comments: dict[int, CollectionComment] = field(default_factory=dict)
     links: dict[tuple[int, int, str], Link] = field(default_factory=dict)
-    votes: list[VoteRow] = field(default_factory=list)
+    votes: list[VoteCount] = field(default_factory=list)
     formulas: list[FoundFormula] = field(default_factory=list)
-
-    def counted_formulas(self) -> Iterator[FoundFormula]:
-        """Yield the formulas that a search may return."""
-        return (one for one in self.formulas if one.issue not in ("d", "dv"))
 
 
 def read_thread(parts: Parts, question: int) -> ThreadRows:
@@ -125,7 +113,7 @@ def read_thread(parts: Parts, question: int) -> ThreadRows:
     for post in map(CollectionPost._make, parts.rows(POSTS, (question,))):
         found.posts[post.id] = post
         found.comments |= {one.id: one for one in map(CollectionComment._make, parts.rows(COMMENTS, (post.id,)))}
-        found.votes += map(VoteRow._make, parts.rows(VOTES, (post.id,)))
+        found.votes += map(VoteCount._make, parts.rows(VOTES, (post.id,)))
         found.formulas += map(FoundFormula._make, parts.rows(FORMULAS, (post.id,)))
     found.formulas.sort(key=lambda one: one.id)
     found.links = {tuple(row): Link(*row) for row in parts.rows(LINKS, (question,))}
@@ -202,8 +190,7 @@ class ThreadEditor:
                 yield Dropped("posts", "an answer whose question is left out", str(answer.id))
 
     def apply(self, question: int, old: ThreadRows) -> ThreadRows:
-        """Return the thread after the changes; empty if it has no question then. Raise SlowChange for one that must be
-        left out."""
+        """Return the thread after the changes, empty without a question. Raise SlowChange for one to leave out."""
         new = ThreadRows()
         formulas: defaultdict[FormulaPlace, list[FoundFormula]] = defaultdict(list)
         for one in old.formulas:
@@ -250,26 +237,10 @@ class ThreadEditor:
         in_title, in_body = (FormulaPlace(raw.id, thread, kind) for kind in (TITLE, BODY_KIND[raw.kind]))
         title = self._text(RawField(raw.title, TITLE_FORM[raw.form]), in_title, old and old.title, edit)
         body = self._text(RawField(raw.body, raw.form), in_body, old and old.body, edit)
-        return CollectionPost(
-            id=raw.id,
-            kind=raw.kind,
-            thread_id=thread,
-            parent_id=raw.parent_id,
-            accepted_id=raw.accepted_id,
-            score=raw.score,
-            created=raw.created,
-            owner_id=raw.owner_id,
-            views=raw.views,
-            closed=raw.closed,
-            tags=raw.tags,
-            source=f"{self._source}/{raw.file}" if raw.file else self._source,
-            title=title,
-            body=body,
-        )
+        return stored_post(raw, thread, self._source, title, body)
 
     def _text(self, raw: RawField, place: FormulaPlace, before: str | None, edit: _Edit) -> str:
-        """Return the stored form of a field and add its formulas to the thread; those of an unchanged field stay as
-        they are."""
+        """Return the stored form of a field and add its formulas; those of an unchanged field stay as they are."""
         found = make_field_of_any_text(raw.text, raw.form, self._compat)
         if before is not None and same_text(found.text, Text(before)):
             edit.keep(place)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from porism.formula.canonical.hashed import HashedNode, index_bytes, label_of
 from porism.formula.canonical.rules import normal, normal_leaf, normalise
@@ -49,7 +49,7 @@ def canonical(tree: Node, level: Level = "renamed") -> Canonical:
         return Canonical(root.tree(), {}, applied)
     if level == "commutative":
         return Canonical(_ordered(root, {}, {}), {}, applied)
-    hashes = _coloured(root, _colours(root)).hashes
+    hashes, _ = _coloured(root, _colours(root))
     names: dict[str, str] = {}
     return Canonical(_ordered(root, hashes, names), names, applied)
 
@@ -86,12 +86,13 @@ def _colours(root: HashedNode) -> dict[str, bytes]:
     that still share a colour, the first to occur gets one of its own and the refinement goes on. When that separates no
     others, the variables are exchangeable and get colours in order of occurrence."""
     colours = dict(root.variables)
-    for _ in range(min(_MAX_SPLITS, max(2, _MAX_VISITS // (8 * len(_breadth_first_hashed(root)))))):
+    for _ in range(min(_MAX_SPLITS, max(2, _MAX_VISITS // (8 * len(root.breadth_first()))))):
         colours = _refine(root, colours)
         different = len(set(colours.values()))
         if different == len(colours):
             break
-        shared = _first_shared(root, _coloured(root, colours).hashes, colours)
+        hashes, _ = _coloured(root, colours)
+        shared = _first_shared(root, hashes, colours)
         colours[shared[0]] = combine((colours[shared[0]], index_bytes(1)))
         finer = _refine(root, colours)
         if len(set(finer.values())) == different + 1:
@@ -106,7 +107,7 @@ def _refine(root: HashedNode, colours: dict[str, bytes]) -> dict[str, bytes]:
     for _ in range(_ROUNDS):
         if different == len(colours):
             break
-        positions = _coloured(root, colours).positions
+        _, positions = _coloured(root, colours)
         finer = {name: combine([colour, *sorted(positions[name])]) for name, colour in colours.items()}
         count = len(set(finer.values()))
         if count == different:
@@ -132,16 +133,10 @@ def _first_shared(root: HashedNode, hashes: dict[int, bytes], colours: dict[str,
     return [name for name, colour in found.items() if colour == first]
 
 
-class _Coloured(NamedTuple):
-    """Hashes in which a variable counts by its colour: of nodes by id, and of variables' surroundings."""
-
-    hashes: dict[int, bytes]
-    positions: dict[str, list[bytes]]
-
-
-def _coloured(root: HashedNode, colours: dict[str, bytes]) -> _Coloured:
+def _coloured(root: HashedNode, colours: dict[str, bytes]) -> tuple[dict[int, bytes], dict[str, list[bytes]]]:
+    """Return hashes in which a variable counts by its colour: of nodes by id, and of variables' surroundings."""
     hashes: dict[int, bytes] = {}
-    for node in reversed(_breadth_first_hashed(root)):
+    for node in reversed(root.breadth_first()):
         if id(node) in hashes:
             continue
         if not node.operands:
@@ -166,14 +161,7 @@ def _coloured(root: HashedNode, colours: dict[str, bytes]) -> _Coloured:
             if not label.commutative:
                 at += 1
             stack.append((operand, combine((around, hashes[id(operand)], label.hash, index_bytes(at)))))
-    return _Coloured(hashes, positions)
-
-
-def _breadth_first_hashed(root: HashedNode) -> list[HashedNode]:
-    order = [root]
-    for node in order:
-        order.extend(node.operands)
-    return order
+    return hashes, positions
 
 
 class SubExpression:

@@ -94,7 +94,15 @@ class HashedNode:
         operands in a similar order."""
         if self._ordered is None:
             _sort_operands(self)
-        return self.operands if self._ordered is None else self._ordered
+        assert self._ordered is not None
+        return self._ordered
+
+    def breadth_first(self) -> list[HashedNode]:
+        """Return this node and all below it, level by level."""
+        order = [self]
+        for node in order:
+            order.extend(node.operands)
+        return order
 
     def tree(self) -> Node:
         """Return a plain operator tree, however deep it is."""
@@ -155,15 +163,8 @@ def hashed_node(label: str, operands: Sequence[HashedNode], places: tuple[int, .
         shapes.sort()
     for digests in (normalised, commutative, shapes):
         digests.append(own)
-    return HashedNode(
-        label,
-        operands,
-        places,
-        combine(normalised),
-        combine(commutative),
-        combine(shapes),
-        _variables(known, operands),
-    )
+    variables = _variables(known, operands)
+    return HashedNode(label, operands, places, combine(normalised), combine(commutative), combine(shapes), variables)
 
 
 def index_bytes(index: int) -> bytes:

@@ -30,15 +30,9 @@ Rewrite = Callable[[str, list[HashedNode], Places, list[str]], HashedNode | None
 Pattern = tuple[str, list["Pattern"]]
 
 
-_TEXT = files("porism.formula.canonical").joinpath("rules.tsv").read_text(encoding="utf-8")
-
-
-def _read() -> tuple[Rule, ...]:
-    rows = [line.split("\t") for line in _TEXT.splitlines() if line and not line.startswith("#")]
-    return tuple(Rule(row[0], row[1], row[2], row[3], row[4] == "yes", row[5], row[6]) for row in rows)
-
-
-RULES = _read()
+_LINES = files("porism.formula.canonical").joinpath("rules.tsv").read_text(encoding="utf-8").splitlines()
+_ROWS = [line.split("\t") for line in _LINES if line and not line.startswith("#")]
+RULES = tuple(Rule(row[0], row[1], row[2], row[3], row[4] == "yes", row[5], row[6]) for row in _ROWS)
 _RENAMES = {rule.source: rule.target for rule in RULES if rule.kind == "rename"}
 _AMBIGUOUS = {rule.source: rule.name for rule in RULES if rule.kind == "rename" and rule.ambiguous}
 # Relations and their mirror images: `a > b` becomes `b < a`.
@@ -81,7 +75,7 @@ def _leaf(label: str, places: Places) -> HashedNode:
     if label[:3] == "N!.":
         return hashed_leaf("N!0" + label[2:], places)
     if label == "M!S-0":
-        return hashed_leaf("C!emptyset", places)
+        label = "C!emptyset"
     return hashed_leaf(_RENAMES.get(label, label), places)
 
 

@@ -17,11 +17,6 @@ MAX_UNCLOSED = 6
 MAX_BRACKETS = 10
 
 
-def _openers() -> list[str]:
-    lines = (files("porism.formula.latex") / "openers.tsv").read_text("utf-8").splitlines()
-    return [line for line in lines if line and not line.startswith("#")]
-
-
 def _closing(command: str) -> str:
     """Return the command that closes a bracket: `\\rrbracket` of `\\llbracket`, `\\urcorner` of `\\ulcorner`."""
     if "corner" in command:
@@ -40,7 +35,8 @@ def _pattern(tokens: list[str]) -> str:
 _SIZE = r"(?:\\[bB]igg?m?\s*+)?"
 _SIGN = r"\s*+(?:\\[A-Za-z]+|\\?.)"
 _LEFT, _RIGHT = rf"\\[bB]igg?l(?![A-Za-z]){_SIGN}", rf"\\[bB]igg?r(?![A-Za-z]){_SIGN}"
-_OPENERS = _openers()
+_LINES = (files("porism.formula.latex") / "openers.tsv").read_text("utf-8").splitlines()
+_OPENERS = [line for line in _LINES if line and not line.startswith("#")]
 _OPEN = f"{_LEFT}|{_SIZE}{_pattern(_OPENERS)}"
 _CLOSERS = [chr(code) for code in range(0x3020) if unicodedata.category(chr(code)) in ("Pe", "Pf") and chr(code) != "}"]
 _CLOSE = f"{_RIGHT}|{_SIZE}" + _pattern(
@@ -60,9 +56,7 @@ _BARE = re.compile(r"^\\[bB]igg?[lrm]?(?![A-Za-z])\s*")
 
 def protect_brackets(latex: str) -> str:
     """Return the text with its unclosed brackets protected if there are many, as in few texts."""
-    if _has_few(latex, MAX_UNCLOSED):
-        return latex
-    unclosed = _unclosed(latex)
+    unclosed = [] if has_few_brackets(latex, MAX_UNCLOSED) else _unclosed(latex)
     if len(unclosed) <= MAX_UNCLOSED:
         return latex
     for start, end in sorted(unclosed, reverse=True):
@@ -70,13 +64,8 @@ def protect_brackets(latex: str) -> str:
     return latex
 
 
-def has_few_brackets(latex: str) -> bool:
-    """Return whether opening brackets are so few that the converter takes linear time."""
-    return _has_few(latex, MAX_BRACKETS)
-
-
-def _has_few(latex: str, number: int) -> bool:
-    """Return whether a text has at most this many opening brackets; most texts are recognised without a search."""
+def has_few_brackets(latex: str, number: int = MAX_BRACKETS) -> bool:
+    """Return whether opening brackets are so few that the converter takes linear time; mostly without a search."""
     if len(latex) <= number:
         return True
     if latex.isascii():

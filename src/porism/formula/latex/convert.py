@@ -11,11 +11,10 @@ import re
 from typing import Any, NamedTuple
 
 from porism.formula.latex.brackets import has_few_brackets, protect_brackets
-from porism.formula.latex.editable import EditableLatex
+from porism.formula.latex.editable import EditableLatex, Problem
 from porism.formula.latex.isolated import Task, TooExpensive, convert_isolated
 from porism.formula.latex.macros import Macros
 from porism.formula.latex.repair import commands, needs_preparation, prepare, repair, repair_at
-from porism.formula.problems import Problem
 
 MAX_LENGTH = 20_000
 MAX_NESTING = 100
@@ -54,20 +53,21 @@ def math_core(lenient: bool = False) -> Any:
 
 def to_mathml(latex: str, macros: Macros | None = None, wildcards: bool = False) -> Converted:
     """Convert any string; never raise. `macros` are the user's own commands; with `wildcards`, `?x` is a wildcard."""
-    if (
-        macros is None
-        and not wildcards
-        and len(latex) <= MAX_LENGTH
-        and not needs_preparation(latex)
-        and not _nested(latex)
-    ):
-        try:
-            return Converted(_math_core(latex), "math-core")
-        except TooExpensive:
-            return _refused(EditableLatex(""), Problem("takes too long to convert", 0, len(latex)))
-        except Exception:  # whatever the library raises, repair and try again
-            pass
-    return _carefully(latex, macros, wildcards)
+    if len(latex) > MAX_LENGTH:
+        return _refused(EditableLatex(""), Problem(f"longer than {MAX_LENGTH:,} characters", MAX_LENGTH, len(latex)))
+    source: EditableLatex | None = None
+    try:
+        if macros is None and not wildcards and not needs_preparation(latex) and not _nested(latex):
+            try:
+                return Converted(_math_core(latex), "math-core")
+            except TooExpensive:
+                raise
+            except Exception:  # whatever the library raises, repair and try again
+                pass
+        source = EditableLatex(latex)
+        return _with_repairs(source, macros, wildcards)
+    except TooExpensive:
+        return _refused(source or EditableLatex(""), Problem("takes too long to convert", 0, len(latex)))
 
 
 def command_mathml(latex: str) -> str:
@@ -87,18 +87,8 @@ def _math_core(latex: str, lenient: bool = False) -> str:
     return convert_isolated(Task("math-core", latex, lenient))
 
 
-def _carefully(latex: str, macros: Macros | None, wildcards: bool) -> Converted:
-    """Prepare, convert, repair, convert again."""
-    if len(latex) > MAX_LENGTH:
-        return _refused(EditableLatex(""), Problem(f"longer than {MAX_LENGTH:,} characters", MAX_LENGTH, len(latex)))
-    source = EditableLatex(latex)
-    try:
-        return _with_repairs(source, macros, wildcards)
-    except TooExpensive:
-        return _refused(source, Problem("takes too long to convert", 0, len(latex)))
-
-
 def _with_repairs(source: EditableLatex, macros: Macros | None, wildcards: bool) -> Converted:
+    """Prepare, convert, repair, convert again."""
     prepare(source, macros, wildcards)
     if (deep := _nested(source.text)) or len(source.text) > 2 * MAX_LENGTH:
         return _refused(source, source.problem(f"nested deeper than {MAX_NESTING} levels", deep, deep + 1))
@@ -113,7 +103,7 @@ def _with_repairs(source: EditableLatex, macros: Macros | None, wildcards: bool)
         made = _try(source)
     if isinstance(made, _Refusal):
         return _leniently(source, made.problem)
-    return Converted(made, "math-core", tuple(source.repairs), tuple(source.problems[:MAX_PROBLEMS]))
+    return _converted(source, "math-core", made)
 
 
 def _leniently(source: EditableLatex, problem: Problem) -> Converted:
@@ -123,31 +113,38 @@ def _leniently(source: EditableLatex, problem: Problem) -> Converted:
     except TooExpensive:
         raise
     except Exception:
-        return _with_latex2mathml(source, problem)
-    for found in _unknown(mathml, source.text):
-        source.note_problem(f"unknown command {found[0]}", *found.span())
-    return Converted(mathml, "math-core", tuple(source.repairs), tuple(source.problems[:MAX_PROBLEMS]))
+        try:
+            # It takes time quadratic in the length.
+            isolated = len(source.text) > SHORT or not has_few_brackets(source.text)
+            task = Task("latex2mathml", source.text)
+            mathml = convert_isolated(task) if isolated else latex2mathml(source.text)
+        except Exception:
+            return _refused(source, problem)
+        return _converted(source, "latex2mathml", mathml, problem)
+    names = {found[1] for found in _UNKNOWN.finditer(mathml)}
+    for found in _COMMAND.finditer(source.text):
+        if found[0] in names:
+            source.note_problem(f"unknown command {found[0]}", *found.span())
+    return _converted(source, "math-core", mathml)
 
 
-def _with_latex2mathml(source: EditableLatex, problem: Problem) -> Converted:
-    try:
-        mathml = _latex2mathml(source.text)
-    except Exception:
-        return _refused(source, problem)
-    problems = (*source.problems, problem)[:MAX_PROBLEMS]
-    return Converted(mathml, "latex2mathml", tuple(source.repairs), problems)
+_UNKNOWN = re.compile(r'<merror class="math-core-unknown-cmd"><mtext>([^<]*)</mtext></merror>')
+_COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
 
 
-def _latex2mathml(latex: str) -> str:
-    if len(latex) > SHORT or not has_few_brackets(latex):  # it takes time quadratic in the length
-        return convert_isolated(Task("latex2mathml", latex))
+def latex2mathml(latex: str) -> str:
+    """Convert with latex2mathml."""
     from latex2mathml.converter import convert
 
     return str(convert(latex))
 
 
 def _refused(source: EditableLatex, problem: Problem) -> Converted:
-    return Converted("", "opaque", tuple(source.repairs), (*source.problems, problem)[:MAX_PROBLEMS])
+    return _converted(source, "opaque", "", problem)
+
+
+def _converted(source: EditableLatex, path: str, mathml: str, *more: Problem) -> Converted:
+    return Converted(mathml, path, tuple(source.repairs), (*source.problems, *more)[:MAX_PROBLEMS])
 
 
 def _try(source: EditableLatex) -> str | _Refusal:
@@ -157,15 +154,6 @@ def _try(source: EditableLatex) -> str | _Refusal:
         raise
     except Exception as error:
         return _refusal(str(error), source)
-
-
-_UNKNOWN = re.compile(r'<merror class="math-core-unknown-cmd"><mtext>([^<]*)</mtext></merror>')
-
-
-def _unknown(mathml: str, text: str) -> list[re.Match[str]]:
-    """Return the positions of the commands that the converter did not know."""
-    names = {found[1] for found in _UNKNOWN.finditer(mathml)}
-    return [found for found in re.finditer(r"\\(?:[A-Za-z]+|.)", text) if found[0] in names]
 
 
 def _nested(latex: str) -> int:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import NamedTuple
 
-from porism.formula.problems import Problem
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A problem with the characters from `start` to `end` of the user's text."""
+
+    message: str
+    start: int
+    end: int
 
 
 class Edit(NamedTuple):
@@ -49,25 +57,15 @@ class EditableLatex:
 
     def sub(self, pattern: re.Pattern[str], new: str | Callable[[re.Match[str]], str], repair: str) -> bool:
         """Replace every match of a pattern. Return whether something changed, and note the repair if so."""
-        parts: list[str] = []
-        positions: list[int] = []
-        last, changed = 0, 0
+        edits: list[Edit] = []
         for found in pattern.finditer(self.text):
             text = found.expand(new) if isinstance(new, str) else new(found)
-            if text == found[0]:
-                continue
-            start, end = found.span()
-            parts += self.text[last:start], text
-            positions += self.positions[last:start]
-            positions += [self.positions[start]] * len(text)
-            last = end
-            changed += 1
-        if changed:
-            parts.append(self.text[last:])
-            positions += self.positions[last:]
-            self.text, self.positions = "".join(parts), positions
+            if text != found[0]:
+                edits.append(Edit(found.start(), found.end(), text))
+        if edits:
+            self.apply(edits)
             self.note_repair(repair)
-        return bool(changed)
+        return bool(edits)
 
     def note_repair(self, name: str) -> None:
         """Note the name of a repair, once however often it was done."""

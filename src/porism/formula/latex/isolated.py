@@ -73,18 +73,13 @@ def serve() -> None:
     answer_questions(_answer, MEMORY_BYTES)
 
 
-def _answer(task: tuple[str, str, bool]) -> tuple[str, str]:
+def _answer(question: tuple[str, str, bool]) -> tuple[str, str]:
+    from porism.formula.latex import convert
+
+    task = Task(*question)
     try:
-        return "mathml", _convert(Task(*task))
+        if task.converter == "latex2mathml":
+            return "mathml", convert.latex2mathml(task.latex)
+        return "mathml", str(convert.math_core(task.lenient)(task.latex, displaystyle=False))
     except Exception as error:
         return "refused", str(error)
-
-
-def _convert(task: Task) -> str:
-    if task.converter == "latex2mathml":
-        from latex2mathml.converter import convert
-
-        return str(convert(task.latex))
-    from porism.formula.latex.convert import math_core
-
-    return str(math_core(task.lenient)(task.latex, displaystyle=False))

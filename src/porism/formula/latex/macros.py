@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from porism.formula.latex.editable import Edit, EditableLatex
 
@@ -64,13 +63,11 @@ def definitions(text: str) -> Macros:
     """Return all macros that a text defines, such as the preamble of a document. The last definition of a name wins."""
     found: Macros = {}
     at = 0
-    while True:
-        start = DEFINES.search(text, at)
-        if start is None:
-            return found
+    while start := DEFINES.search(text, at):
         name, macro, at = _definition(text, start)
         if name and macro is not None:
             found[name] = macro
+    return found
 
 
 def expand_macros(source: EditableLatex, macros: Macros | None = None, budget: Budget | None = None) -> bool:
@@ -81,10 +78,7 @@ def expand_macros(source: EditableLatex, macros: Macros | None = None, budget: B
     known = dict(macros or {})
     removed: list[Edit] = []
     at = 0
-    while True:
-        start = DEFINES.search(source.text, at)
-        if start is None:
-            break
+    while start := DEFINES.search(source.text, at):
         name, macro, at = _definition(source.text, start)
         if not name:
             source.note_problem(f"{start[0]} defines nothing", start.start(), start.end())
@@ -98,14 +92,15 @@ def expand_macros(source: EditableLatex, macros: Macros | None = None, budget: B
 
 
 def _expand(source: EditableLatex, known: Macros, budget: Budget) -> bool:
-    expansion = _Expansion(source)
+    expansion, longest = _Expansion(source), len(source.text) + MAX_GROWTH
     at = 0
     while found := _COMMAND.search(expansion.rest, at):
         macro = known.get(found[0])
         if macro is None:
             at = found.end()
             continue
-        made = _applied(macro, expansion.rest, found.end(), budget) if expansion.has_room() else None
+        has_room = expansion.read + len(expansion.rest) <= longest
+        made = _applied(macro, expansion.rest, found.end(), budget) if has_room else None
         if made is None:
             start = expansion.read + found.start()
             expansion.finish()
@@ -113,7 +108,8 @@ def _expand(source: EditableLatex, known: Macros, budget: Budget) -> bool:
                 f"{found[0]} expands without end; the rest stays as it is", start, start + len(found[0])
             )
             return False
-        expansion.replace(found.start(), made.end, made.text)
+        text, end = made
+        expansion.replace(found.start(), end, text)
         at = 0
     expansion.finish()
     return True
@@ -130,11 +126,6 @@ class _Expansion:
         self._positions: list[int] = []
         self._written = 0  # characters at the start of the rest that macros wrote
         self._place = 0  # the position of those in the user's text
-        self._longest = len(source.text) + MAX_GROWTH
-
-    def has_room(self) -> bool:
-        """Return whether the formula may still grow."""
-        return self.read + len(self.rest) <= self._longest
 
     def replace(self, start: int, end: int, new: str) -> None:
         """Replace a part of the rest by what a macro writes; all before it is done."""
@@ -142,7 +133,9 @@ class _Expansion:
         # A command that ends in a letter must not run into the letter after it.
         if behind[:1].isalpha() and _ENDS_IN_COMMAND.search(new):
             new += " "
-        place = self._place if start < self._written else self._position(start)
+        # What no macro wrote has a position in the user's text.
+        own = len(self._source.text) - len(self.rest) + start
+        place = self._place if start < self._written else self._source.positions[own]
         self._take(start)
         self._place = place
         self._written = len(new) + max(0, self._written - end)
@@ -156,10 +149,6 @@ class _Expansion:
             self._positions.append(self._source.positions[-1])
             self._source.text, self._source.positions = "".join(self._done), self._positions
 
-    def _position(self, at: int) -> int:
-        """Return the position in the user's text of a character of the rest that no macro wrote."""
-        return self._source.positions[len(self._source.text) - len(self.rest) + at]
-
     def _take(self, end: int) -> None:
         """Take the rest up to here as done."""
         self._done.append(self.rest[:end])
@@ -170,15 +159,8 @@ class _Expansion:
             self._positions += self._source.positions[first + self._written : first + end]
 
 
-class _Written(NamedTuple):
-    """What a macro writes in place of itself and its arguments, and where these end."""
-
-    text: str
-    end: int
-
-
-def _applied(macro: Macro, text: str, at: int, budget: Budget) -> _Written | None:
-    """Return the body of a macro with its arguments filled in; None if the budget does not allow so much."""
+def _applied(macro: Macro, text: str, at: int, budget: Budget) -> tuple[str, int] | None:
+    """Return the body of a macro with its arguments filled in, and their end; None if that is over the budget."""
     values: list[str] = []
     if macro.default is not None:
         value = macro.default
@@ -197,7 +179,7 @@ def _applied(macro: Macro, text: str, at: int, budget: Budget) -> _Written | Non
     if not budget.spend(size):
         return None
     body = _PARAMETER.sub(lambda found: found[1] + _value(values, int(found[2]), bool(found[1])), macro.body)
-    return _Written(body, at)
+    return body, at
 
 
 def _value(values: list[str], number: int, after_command: bool) -> str:
@@ -207,27 +189,21 @@ def _value(values: list[str], number: int, after_command: bool) -> str:
 
 
 def _argument(text: str, at: int) -> tuple[str, int]:
-    """Return the next argument without its braces, and its end."""
+    """Return the next argument without its braces, and its end. A brace that nothing closes ends with the text."""
     space = _SPACE.match(text, at)
     at = space.end() if space else at
     if at >= len(text):
         return "", at
     if text[at] == "{":
-        end = _group_end(text, at)
-        return text[at + 1 : end - 1], end
+        depth = 0
+        for found in _BRACE.finditer(text, at):
+            depth += (found[0] == "{") - (found[0] == "}")
+            if depth == 0:
+                return text[at + 1 : found.end() - 1], found.end()
+        return text[at + 1 :], len(text) + 1
     command = _COMMAND.match(text, at)
     end = command.end() if command else at + 1
     return text[at:end], end
-
-
-def _group_end(text: str, at: int) -> int:
-    """Return the position after the brace that closes the one at `at`, or the end of the text."""
-    depth = 0
-    for found in _BRACE.finditer(text, at):
-        depth += (found[0] == "{") - (found[0] == "}")
-        if depth == 0:
-            return found.end()
-    return len(text) + 1
 
 
 def _definition(text: str, start: re.Match[str]) -> tuple[str, Macro | None, int]:

@@ -8,7 +8,6 @@ import re
 from importlib import resources
 from typing import NamedTuple
 
-from porism.formula.latex.balance import balance
 from porism.formula.latex.editable import Edit, EditableLatex
 from porism.formula.latex.macros import DEFINES, Macros, expand_macros
 
@@ -29,12 +28,8 @@ _WILDCARD = re.compile(r"\?([A-Za-z][A-Za-z0-9]*)")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffe\uffff\ud800-\udfff]")
 _BRACED = re.compile(r"\\(eqalign|eqalignno|displaylines|cases|matrix|pmatrix|bmatrix|vmatrix|substack|mat)\s*\{")
 _BRACED_AS = {
-    "eqalign": "aligned",
-    "eqalignno": "aligned",
-    "displaylines": "gathered",
-    "substack": "matrix",
-    "mat": "pmatrix",
-}
+    "eqalign": "aligned", "eqalignno": "aligned", "displaylines": "gathered", "substack": "matrix", "mat": "pmatrix",
+}  # fmt: skip
 _PARENTHESES = re.compile(r"(?<!\\)((?:\\\\)*)\\[()]")
 _ESCAPED_OR_DOLLAR = re.compile(r"\\.|\$", re.DOTALL)
 _TEXT = re.compile(r"\\(?:text\w*|mbox|hbox)\s*\{")
@@ -57,12 +52,12 @@ class PatternRepair(NamedTuple):
 @functools.cache
 def pattern_repairs() -> list[PatternRepair]:
     """Return the repairs of `repairs.tsv` in order."""
-    return [PatternRepair(row[0], re.compile(_guarded(row[1])), row[2]) for row in _rows("repairs.tsv")]
-
-
-def _guarded(pattern: str) -> str:
-    """Return a pattern for a command, not for the second half of `\\\\b`, a line break and a letter."""
-    return rf"(?<!(?<!\\)\\){pattern}" if pattern.startswith(r"\\") else pattern
+    found = []
+    for name, pattern, replacement, _ in _rows("repairs.tsv"):
+        if pattern.startswith(r"\\"):  # a command, not the second half of `\\b`, a line break and a letter
+            pattern = rf"(?<!(?<!\\)\\){pattern}"
+        found.append(PatternRepair(name, re.compile(pattern), replacement))
+    return found
 
 
 @functools.cache
@@ -87,13 +82,11 @@ def needs_preparation(latex: str) -> bool:
     for mark in _MARKS:
         if mark in latex:
             return True
-    if ("&" in latex and _ENTITY.search(latex)) or ("\\begin" in latex and _has_renamed_environment(latex)):
+    if "&" in latex and _ENTITY.search(latex):
+        return True
+    if "\\begin" in latex and any(found[2] in _environments() for found in _ENVIRONMENT.finditer(latex)):
         return True
     return not (latex.isascii() and latex.isprintable()) and _MARKED_CHARACTERS.search(latex) is not None
-
-
-def _has_renamed_environment(latex: str) -> bool:
-    return any(found[2] in _environments() for found in _ENVIRONMENT.finditer(latex))
 
 
 def prepare(source: EditableLatex, macros: Macros | None = None, wildcards: bool = False) -> None:
@@ -133,7 +126,7 @@ def repair(source: EditableLatex) -> None:
         source.sub(pattern, new, name)
     _braced_tables(source)
     source.sub(_ENTITY, _unescaped, "HTML entities")
-    balance(source)
+    _Balancer(source).run()
 
 
 # What to insert at the position of a complaint of the converter: complaint, text, name of the repair.
@@ -175,11 +168,8 @@ def _wildcard(found: re.Match[str]) -> str:
 
 
 def _renamed(found: re.Match[str]) -> str:
-    kind, name = found[1], found[2]
-    if name not in _environments():
-        return found[0]
-    new = _environments()[name]
-    return f"\\{kind}{{{new}}}" if new else ""
+    new = _environments().get(found[2])
+    return found[0] if new is None else f"\\{found[1]}{{{new}}}" if new else ""
 
 
 def _dollars(source: EditableLatex) -> None:
@@ -240,3 +230,114 @@ def _as_environment(table: re.Match[str], start: int, end: int) -> list[Edit]:
     """Return the edits that make an environment of a table whose closing brace is here."""
     name = _BRACED_AS.get(table[1], table[1])
     return [Edit(table.start(), table.end(), f"\\begin{{{name}}}"), Edit(start, end, f"\\end{{{name}}}")]
+
+
+_BALANCED = re.compile(r"\\(?:begin|end)\s*\{[^{}]*\}|\\(?:left|right)(?![A-Za-z])|\\.|[{}&]", re.DOTALL)
+_ENVIRONMENT_NAME = re.compile(r"\{([^{}]*+)\}")
+_CLOSERS = {"{": "}", "left": "\\right."}
+_REPAIRS = {"{": "braces", "left": "delimiters", "cells": "cells"}
+_SHOWN = {"{": "{", "left": "\\left"}
+
+
+class _Open(NamedTuple):
+    """An unclosed opening: `{`, `left`, or the name of an environment, and its position."""
+
+    kind: str
+    start: int
+    end: int
+
+
+class _Balancer:
+    """Balances braces, environments and `\\left ... \\right` in one pass from the left: closes what is never closed,
+    removes or opens what is never opened, and notes a problem for each one that had no partner."""
+
+    def __init__(self, source: EditableLatex) -> None:
+        self.source = source
+        self.stack: list[_Open] = []
+        self.environments = 0  # on the stack
+        self.edits: list[Edit] = []
+        self.cells = False
+
+    def take(self, mark: str, start: int, end: int) -> None:
+        """Handle the next brace, command or cell mark."""
+        if mark == "{":
+            self.stack.append(_Open("{", start, end))
+        elif mark == "}":
+            self.close("{", start, end, "} closes nothing", past=("left",))
+        elif mark == "\\left":
+            self.stack.append(_Open("left", start, end))
+        elif mark == "\\right":
+            self.right(start, end)
+        elif mark in ("&", "\\\\"):
+            self.cell(mark, start, end)
+        elif mark.startswith("\\begin"):
+            self.stack.append(_Open(_name(mark), start, end))
+            self.environments += _name(mark) not in _CLOSERS
+        elif mark.startswith("\\end"):
+            self.close(_name(mark), start, end, f"\\end{{{_name(mark)}}} has no \\begin")
+
+    def close(self, kind: str, start: int, end: int, complaint: str, past: tuple[str, ...] | None = None) -> None:
+        """Close the innermost opening of a kind and everything inside it; without one remove the mark."""
+        for at in range(len(self.stack) - 1, -1, -1):
+            if self.stack[at].kind == kind:
+                self.close_above(at + 1, start)
+                self.pop()
+                return
+            if past is not None and self.stack[at].kind not in past:
+                break
+        self.edits.append(Edit(start, end, ""))
+        self.note(kind, complaint, start, end)
+
+    def pop(self) -> _Open:
+        top = self.stack.pop()
+        self.environments -= top.kind not in _CLOSERS
+        return top
+
+    def close_above(self, level: int, at: int) -> None:
+        while len(self.stack) > level:
+            kind, start, end = self.pop()
+            self.edits.append(Edit(at, at, _CLOSERS.get(kind) or f"\\end{{{kind}}}"))
+            shown = _SHOWN.get(kind) or f"\\begin{{{kind}}}"
+            self.note(kind, f"{shown} is never closed", start, end)
+
+    def right(self, start: int, end: int) -> None:
+        """Pair a `\\right` with its `\\left`, or insert one."""
+        if self.stack and self.stack[-1].kind == "left":
+            self.stack.pop()
+        else:
+            self.edits.append(Edit(start, start, "\\left."))
+            self.note("left", "\\right has no \\left", start, end)
+
+    def cell(self, mark: str, start: int, end: int) -> None:
+        """End a cell or row of a table: nothing may stay open in it. Outside a table there are no cells."""
+        if self.environments:
+            while self.stack[-1].kind in _CLOSERS:
+                kind, first, last = self.pop()
+                self.edits.append(Edit(first, last, "") if kind == "{" else Edit(start, start, _CLOSERS[kind]))
+                self.note(kind, f"{_SHOWN[kind]} crosses the cells of a table", first, last)
+        elif mark == "&":
+            if self.stack:
+                self.edits.append(Edit(start, end, ""))
+            else:
+                self.cells = True
+            self.note("cells", "& outside a table", start, end)
+
+    def note(self, kind: str, complaint: str, start: int, end: int) -> None:
+        self.source.note_repair(_REPAIRS.get(kind, "environments"))
+        self.source.note_problem(complaint, start, end)
+
+    def run(self) -> None:
+        """Balance the text."""
+        for found in _BALANCED.finditer(self.source.text):
+            self.take(found[0], *found.span())
+        end = len(self.source.text)
+        self.close_above(0, end)
+        if self.cells:
+            self.edits += [Edit(0, 0, "\\begin{matrix}"), Edit(end, end, "\\end{matrix}")]
+        # At one position insertions come first, in the order in which they were made.
+        self.source.apply(sorted(self.edits, key=lambda edit: (edit.start, edit.end)))
+
+
+def _name(mark: str) -> str:
+    found = _ENVIRONMENT_NAME.search(mark)
+    return found[1].strip() if found else ""

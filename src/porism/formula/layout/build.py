@@ -98,7 +98,12 @@ def layout_tree(mathml: str) -> Node:
                 items.append(row)
             else:
                 items += row
-    return _whole(items, place)
+    row = group(items)
+    root = chain(row) if row else Node("W!", places=(0,))
+    # A level of nesting takes at least one element.
+    if place > MAX_DEPTH and _nesting(root) > MAX_DEPTH:
+        raise TooLarge(f"nested deeper than {MAX_DEPTH} levels")
+    return root
 
 
 class _Piece:
@@ -166,15 +171,6 @@ def _make_piece(name: str, attributes: str, text: str) -> _Piece:
     return _Piece(END if name[0] == "/" else START, name, attributes, ())
 
 
-def _whole(row: Row, elements: int) -> Node:
-    row = group(row)
-    root = chain(row) if row else Node("W!", places=(0,))
-    # A level of nesting takes at least one element.
-    if elements > MAX_DEPTH and _nesting(root) > MAX_DEPTH:
-        raise TooLarge(f"nested deeper than {MAX_DEPTH} levels")
-    return root
-
-
 def _nesting(root: Node) -> int:
     """Return the largest number of edges other than `n` and `e` between the root and a node."""
     deepest, stack = 0, [(root, 0)]
@@ -193,18 +189,14 @@ def _line(row: Row) -> Node:
     return chain(row) if row else Node("W!")
 
 
+_NO_LINE = re.compile(r'linethickness="0(?:\.0*)?[a-z%]*"')
+
+
 def _fraction(rows: list[Row], place: int, attributes: str) -> Row:
     if len(rows) != 2:
         return _as_row(rows)
     label = "O!binom" if "linethickness" in attributes and _NO_LINE.search(attributes) else "O!divide"
     return [Node(label, [_line(rows[0]), _line(rows[1])], "ou", (place,))]
-
-
-_NO_LINE = re.compile(r'linethickness="0(?:\.0*)?[a-z%]*"')
-
-
-def _square_root(row: Row, place: int, attributes: str) -> Row:
-    return [Node("O!root", [_line(row)], "w", (place,))]
 
 
 def _root(rows: list[Row], place: int, attributes: str) -> Row:
@@ -231,8 +223,7 @@ def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
         scripts = [group(row) for row in rows[1:]]
         if not any(scripts):
             return base
-        node = _base_of(base)
-        before = base[:-1] if len(base) > 1 and base[-1] is node else []
+        before, node = _base_of(base)
         label = node.label
         edges = on_operator if is_operator(label) else on_name if label[0] == "V" and len(label) > 3 else written
         if node.edges and any(edge in node.edges for edge, row in zip(edges, scripts, strict=True) if row):
@@ -240,7 +231,7 @@ def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
         for edge, row in zip(edges, scripts, strict=True):
             if row:
                 attach(node, edge, chain(row))
-        return [*before, node] if before else [node]
+        return [*before, node]
 
     return finish
 
@@ -250,21 +241,19 @@ def _scripts(tag: str) -> Callable[[list[Row], int, str], Row]:
 _POSTFIX = BARS | {"∣", "!"}
 
 
-def _base_of(row: Row) -> Node:
-    """Return the one node that the scripts of a row are attached to."""
+def _base_of(row: Row) -> tuple[Row, Node]:
+    """Return the one node that the scripts of a row are attached to, and what stays before it."""
     if not row:
-        return Node("W!")
+        return row, Node("W!")
     if len(row) == 1 or row[-1].label in _POSTFIX:
-        return row[-1]
-    return Node("M!1x1", [chain(row)], "w")
+        return row[:-1], row[-1]
+    return [], Node("M!1x1", [chain(row)], "w")
 
 
 def _multiscripts(rows: list[Row], place: int, attributes: str) -> Row:
     if not rows:
         return []
-    base = group(rows[0])
-    node = _base_of(base)
-    before = base[:-1] if len(base) > 1 and base[-1] is node else []
+    before, node = _base_of(group(rows[0]))
     edges, at = ("uo" if is_operator(node.label) else "ba"), 0
     for row in rows[1:]:
         if row is _PRESCRIPTS:
@@ -285,10 +274,6 @@ def _cell(row: Row, place: int, attributes: str) -> Row:
     if len(row) > 3 and row[0].label == "V!a" and [node.label for node in row[1:4]] == ["V!m", "V!p", ";"]:
         row = row[4:]
     return [_line(row)]
-
-
-def _table_row(rows: list[Row], place: int, attributes: str) -> Row:
-    return [_line(row) for row in rows]
 
 
 def _table(rows: list[Row], place: int, attributes: str) -> Row:
@@ -321,33 +306,25 @@ def _nothing(row: Row, place: int, attributes: str) -> Row:
     return []
 
 
-def _prescripts(row: Row, place: int, attributes: str) -> Row:
-    return _PRESCRIPTS
-
-
 def _as_row(rows: list[Row]) -> Row:
     """Read an element with the wrong number of arguments as a row."""
     return [node for row in rows for node in row]
 
 
-def _nested(row: Row, place: int, attributes: str) -> Row:
-    return group_whole(row)
-
-
 _FINISH: dict[str, Callable[..., Row]] = {
     **{tag: _scripts(tag) for tag in _AS_WRITTEN},
-    "mrow": _nested,
+    "mrow": lambda row, place, attributes: group_whole(row),
     "mfrac": _fraction,
-    "msqrt": _square_root,
+    "msqrt": lambda row, place, attributes: [Node("O!root", [_line(row)], "w", (place,))],
     "mroot": _root,
     "mmultiscripts": _multiscripts,
     "mtable": _table,
-    "mtr": _table_row,
+    "mtr": lambda rows, place, attributes: [_line(row) for row in rows],
     "mtd": _cell,
     "menclose": _enclosed,
     "merror": _error,
     "mphantom": _nothing,
     "mspace": _nothing,
     "none": _nothing,
-    "mprescripts": _prescripts,
+    "mprescripts": lambda row, place, attributes: _PRESCRIPTS,
 }

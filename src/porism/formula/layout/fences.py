@@ -62,8 +62,8 @@ def join_neighbours(row: list[Node]) -> list[Node]:
                 if len(out) == 1 or out[-2].label[1:2] != "!":
                     out[-1] = _joined("N!." + label[2:], before, node)
                     continue
-            elif before.label == "W!" and label[1:2] == "!" and _has_room(before, node):
-                out[-1] = _prescripted(before, node)
+            elif before.label == "W!" and label[1:2] == "!" and _prescripted(before, node):
+                out[-1] = node
                 continue
         out.append(node)
     return [node for node in out if node.label != "W!" or node.children]
@@ -110,18 +110,15 @@ def _joined(label: str, *nodes: Node) -> Node:
     return Node(label, nodes[-1].children, nodes[-1].edges, places)
 
 
-def _has_room(empty: Node, node: Node) -> bool:
-    """Check that the symbol has no pre-scripts, and the empty base at most one script above and one below."""
+def _prescripted(empty: Node, node: Node) -> bool:
+    """Make the scripts of an empty base the pre-scripts of the next symbol, if it has none: `{}^n C`."""
     above = sum(edge in _ABOVE for edge in empty.edges)
     below = sum(edge in _BELOW for edge in empty.edges)
-    return above <= 1 and below <= 1 and "c" not in node.edges and "d" not in node.edges
-
-
-def _prescripted(empty: Node, node: Node) -> Node:
-    """Make the scripts of an empty base the pre-scripts of the next symbol: `{}^n C`."""
+    if above > 1 or below > 1 or "c" in node.edges or "d" in node.edges:
+        return False
     for edge, child in zip(empty.edges, empty.children, strict=True):
         attach(node, "c" if edge in _ABOVE else "d", child)
-    return node
+    return True
 
 
 _FENCES = frozenset(OPENING) | CLOSING | BARS

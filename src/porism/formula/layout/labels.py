@@ -26,9 +26,8 @@ BARS = frozenset("|‖")
 OPERANDS = frozenset("∞∅…⋯⋮⋱⋰⊤⊥℘ℏ°□■◻△▽◊⋄★♠♡♢♣♭♮♯∠∡∢ℵℶℷℸℑℜℓ℧ð¶§")
 _DROP = dict.fromkeys([*range(0xFE00, 0xFE10), 0x00AD, 0x200B, *range(0x2060, 0x2065), 0x200C, 0x200D, 0xFEFF])
 _SPACE = re.compile(r"\s+")
-LONGEST_WITH_ENTITIES = (
-    1_000  # characters of a token; the library raises an error for a number with thousands of digits
-)
+# Characters of a token; the library raises an error for a number with thousands of digits.
+LONGEST_WITH_ENTITIES = 1_000
 # A word of letters, a number, or one mark. LaTeXML and math-core sometimes put several into one token.
 _PARTS = re.compile(r"\\[A-Za-z]+|[^\W\d_]+(?: [^\W\d_]+)*|\d+(?:\.\d+)*|\S")
 # Alphabets of which LaTeXML makes one token per letter; upright and bold words stay whole.
@@ -38,12 +37,8 @@ _SPELLED = re.compile(
 _MATHEMATICAL = re.compile("[\U0001d400-\U0001d7ff]")
 
 
-def _read_symbols() -> dict[str, str]:
-    text = resources.files("porism.formula.layout").joinpath("symbols.tsv").read_text(encoding="utf-8")
-    return dict(line.split("\t")[:2] for line in text.splitlines() if line and not line.startswith("#"))
-
-
-_SAME = _read_symbols()
+_LINES = resources.files("porism.formula.layout").joinpath("symbols.tsv").read_text(encoding="utf-8").splitlines()
+_SAME: dict[str, str] = dict(line.split("\t")[:2] for line in _LINES if line and not line.startswith("#"))
 # Cached labels by element name + text; nearly all tokens of a formula are among them.
 _cached: dict[str, tuple[str, ...]] = {}
 
@@ -89,11 +84,11 @@ def _make(tag: str, text: str) -> tuple[str, ...]:
     if text.startswith("qvar_"):
         # LaTeXML's wildcard package; in posts it read a question mark and its neighbour as a wildcard.
         name = text[5:]
-        return (
-            ("?" + name,)
-            if name.isalnum() and name != "missing"
-            else ("?", *(_make("mi", html.escape(name)) if name.isascii() and name != "missing" else ()))
-        )
+        if name == "missing":
+            return ("?",)
+        if name.isalnum():
+            return ("?" + name,)
+        return ("?", *(_make("mi", html.escape(name)) if name.isascii() else ()))
     if text in _WHOLE:
         return (text,)
     return tuple(label for part in _PARTS.findall(text) for label in _spelled(part))
@@ -120,13 +115,10 @@ def _label(text: str) -> str:
 
 def bold(text: str) -> str:
     """Return a text in bold letters, as LaTeXML writes `\\textbf`."""
-    return "".join(_bold(char) for char in text)
+    return text.translate(_BOLD)
 
 
-def _bold(char: str) -> str:
-    if "A" <= char <= "Z":
-        return chr(0x1D400 + ord(char) - 65)
-    return chr(0x1D41A + ord(char) - 97) if "a" <= char <= "z" else char
+_BOLD = {ord("A") + at: 0x1D400 + at for at in range(26)} | {ord("a") + at: 0x1D41A + at for at in range(26)}
 
 
 def _plain(char: str) -> str:

@@ -124,10 +124,8 @@ def written(label: str) -> str:
 
 
 def _write(label: str) -> str:
-    if label == "O!divide":
-        return "f!"
-    if label == "O!root":
-        return "r!"
+    if label in ("O!divide", "O!root"):
+        return "f!" if label == "O!divide" else "r!"
     kind, text = (label[:2], label[2:]) if label[1:2] == "!" else ("", label)
     if kind == "M!":
         return label.lower().replace(" ", "")
@@ -150,9 +148,12 @@ def tangent(node: Node) -> str:
         if isinstance(item, str):
             out.append(item)
             continue
-        label = item.label
-        begun = _begun.get(label)
-        out.append(_begin(label) if begun is None else begun)
+        begun = _begun.get(item.label)
+        if begun is None:
+            if len(_begun) > _MAX_BEGUN:
+                _begun.clear()
+            begun = _begun[item.label] = "[" + escape(item.label)
+        out.append(begun)
         children = item.children
         if not children:
             out.append("]")
@@ -169,13 +170,6 @@ def tangent(node: Node) -> str:
 
 _begun: dict[str, str] = {}  # labels with a bracket before them, escaped: most formulas have only labels that are known
 _MAX_BEGUN = 50_000
-
-
-def _begin(label: str) -> str:
-    if len(_begun) > _MAX_BEGUN:
-        _begun.clear()
-    found = _begun[label] = "[" + escape(label)
-    return found
 
 
 def from_tangent(text: str) -> Node:

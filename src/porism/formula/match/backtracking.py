@@ -92,10 +92,7 @@ class Backtracking:
         if whole:
             return None
         anything = is_wildcard(pattern.label) or (self.rename and pattern.label[:2] == "V!")
-        order = [target]
-        for node in order:
-            order.extend(node.operands)
-        for node in order:
+        for node in target.breadth_first():
             same = node.label == pattern.label
             if (same or anything) and node is not target:
                 for state in self.node(pattern, node, _START):
@@ -174,10 +171,12 @@ class Backtracking:
         if target.label == "W!":
             return
         known = state.wildcards.get(pattern.label)
-        if known is not None and (
-            known.commutative != target.commutative if self.commutative else known.normalised != target.normalised
-        ):
-            return
+        if known is not None:
+            same = (
+                known.commutative == target.commutative if self.commutative else known.normalised == target.normalised
+            )
+            if not same:
+                return
         wildcards = state.wildcards if known is not None else {**state.wildcards, pattern.label: target}
         yield MatchState(wildcards, state.renaming, state.inverse, (state.trail, pattern, target))
 
@@ -208,28 +207,19 @@ class Backtracking:
     ) -> Iterator[MatchState]:
         """Match operands in any order: the largest first, wildcards last; `partly`: some may be left over."""
         self.step(len(patterns) + len(targets))
-        if len(patterns) > len(targets) or (
-            len(patterns) < len(targets) and not partly and not self.has_wildcard(patterns)
-        ):
-            return
         fixed = [node for node in patterns if not is_wildcard(node.label)]
+        # A wildcard may take several operands.
+        may_leave = partly or len(fixed) < len(patterns)
+        if len(patterns) > len(targets) or (len(patterns) < len(targets) and not may_leave):
+            return
         if not fixed:
             yield from self.remaining(patterns, targets, state, label, partly)
             return
         first = max(fixed, key=lambda node: (len(node.operands), len(node.variables)))
         others = [node for node in patterns if node is not first]
-        tried: set[bytes] = set()
-        for at, target in enumerate(targets):
-            # Two equal operands lead to the same search.
-            if target.normalised in tried:
-                continue
-            tried.add(target.normalised)
+        for at, target in _distinct(targets):
             for following in self.node(first, target, state):
                 yield from self.unordered(others, targets[:at] + targets[at + 1 :], following, label, partly)
-
-    def has_wildcard(self, patterns: list[HashedNode]) -> bool:
-        """Check whether one of the operands is a wildcard, which may take several."""
-        return any(is_wildcard(node.label) for node in patterns)
 
     def remaining(
         self, wildcards: list[HashedNode], targets: list[HashedNode], state: MatchState, label: str, partly: bool
@@ -244,11 +234,7 @@ class Backtracking:
             self.step(HASHING * len(targets))
             yield from self.bind(wildcards[0], hashed_node(label, targets), state)
             return
-        tried: set[bytes] = set()
-        for at, target in enumerate(targets):
-            if target.normalised in tried:
-                continue
-            tried.add(target.normalised)
+        for at, target in _distinct(targets):
             for following in self.bind(wildcards[0], target, state):
                 yield from self.remaining(wildcards[1:], targets[:at] + targets[at + 1 :], following, label, partly)
 
@@ -282,21 +268,23 @@ class Backtracking:
                 yield from self.in_order(order, target.operands[at : at + len(wanted)], _START)
 
 
+def _distinct(operands: list[HashedNode]) -> list[tuple[int, HashedNode]]:
+    """Return the operands with their positions; of equal ones, which lead to the same search, the first."""
+    first: dict[bytes, tuple[int, HashedNode]] = {}
+    for at, operand in enumerate(operands):
+        first.setdefault(operand.normalised, (at, operand))
+    return list(first.values())
+
+
 def _places(root: HashedNode) -> tuple[int, ...]:
     """Return all places of a sub-expression."""
-    order = [root]
-    for node in order:
-        order.extend(node.operands)
-    return tuple(sorted({place for node in order for place in node.places}))
+    return tuple(sorted({place for node in root.breadth_first() for place in node.places}))
 
 
 def _with_wildcards(pattern: HashedNode) -> set[int]:
     """Return the ids of the nodes of a pattern that contain a wildcard."""
-    order = [pattern]
-    for node in order:
-        order.extend(node.operands)
     found: set[int] = set()
-    for node in reversed(order):
+    for node in reversed(pattern.breadth_first()):
         if is_wildcard(node.label) or any(id(operand) in found for operand in node.operands):
             found.add(id(node))
     return found

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from functools import cache
-from typing import Any
 from xml.etree.ElementTree import Element, ParseError, fromstring
 
 from porism.formula.characters import xml_source
@@ -25,8 +24,18 @@ def read(text: str) -> Element:
         root = fromstring(text)
     except ParseError:
         root = _recover(text)
-    if "<mfenced" in text:
-        _unfence(root)
+    if "<mfenced" not in text:
+        return root
+    # Browsers no longer support `mfenced`: it becomes a row with brackets and separators.
+    for element in list(root.iter("mfenced")):
+        separators = element.get("separators", ",").split() or [""]
+        row = [_sign(element.get("open", "("))]
+        for at, child in enumerate(list(element)):
+            if at:
+                row.append(_sign(separators[min(at, len(separators)) - 1]))
+            row.append(child)
+        element.tag = "mrow"
+        element[:] = [*row, _sign(element.get("close", ")"))]
     return root
 
 
@@ -45,20 +54,6 @@ def _plain(text: str) -> str:
     if "xmlns" in text:
         text = _NAMESPACE.sub("", text)
     return _ENTITY.sub(_entity, text) if "&" in text else text
-
-
-def _unfence(root: Element) -> None:
-    """Replace `mfenced`, which browsers no longer support, by a row with brackets and separators."""
-    for element in list(root.iter("mfenced")):
-        children = list(element)
-        separators = element.get("separators", ",").split() or [""]
-        row = [_sign(element.get("open", "("))]
-        for at, child in enumerate(children):
-            if at:
-                row.append(_sign(separators[min(at, len(separators)) - 1]))
-            row.append(child)
-        element.tag = "mrow"
-        element[:] = [*row, _sign(element.get("close", ")"))]
 
 
 def _sign(text: str) -> Element:
@@ -88,20 +83,15 @@ def _recover(text: str) -> Element:
     )
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
-        return Element("math") if root is None else fromstring(_without_duplicates(root))
+        if root is None:
+            return Element("math")
+        for element in root.iter("*"):  # lxml keeps repeated attributes
+            attributes = dict(element.attrib)
+            element.attrib.clear()
+            element.attrib.update(attributes)
+        return fromstring(etree.tostring(root))
     except (etree.LxmlError, ParseError, ValueError):  # ValueError: a name or text that lxml reads, but does not write
         return Element("math")
-
-
-def _without_duplicates(root: Any) -> bytes:
-    """Return the recovered tree as text without repeated attributes, which lxml keeps."""
-    from lxml import etree
-
-    for element in root.iter("*"):
-        attributes = dict(element.attrib)
-        element.attrib.clear()
-        element.attrib.update(attributes)
-    return bytes(etree.tostring(root))
 
 
 # The elements of MathML Core; any other becomes a row.

@@ -7,14 +7,13 @@ from lxml import etree
 from porism.formula.characters import xml_source
 from porism.formula.layout.build import MAX_ELEMENTS, TOO_MANY, TooLarge
 from porism.formula.layout.labels import token_labels
-from porism.formula.mathml.content_writer import ELEMENTARY, READ
-from porism.formula.operators.nary import InfixOperator, nary_node
+from porism.formula.mathml.content_writer import BIG_OPERATORS, ELEMENTARY, INTEGRALS, READ
 from porism.formula.operators.scripts import is_function_like
-from porism.formula.operators.table import BIG, FUN, INT, LIM, REL, SYMBOLS
+from porism.formula.operators.stack import InfixOperator, nary_node
+from porism.formula.operators.table import FUN, REL, SYMBOLS
 from porism.formula.tree import Node
 
-_INTEGRALS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == INT)
-_BIGS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in (BIG, LIM, INT))
+_BIGS = INTEGRALS | BIG_OPERATORS
 _RELATIONS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == REL)
 _FUNCTIONS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == FUN)
 _SUPERSCRIPTS = {
@@ -50,9 +49,9 @@ def applied(head: Node, operands: list[Node]) -> Node:
         return Node("O!vec", operands)
     if label in _ACCENTS and len(operands) == 1:
         return Node(_ACCENTS[label], operands)
-    if label[:2] == "V!":
-        return _call(head, operands)
-    if label[:2] in ("N!", "C!", "W!"):
+    if label[:2] == "V!" and len(label) > 3 and label[2:].isalpha() and label[2:].isascii():
+        return Node("F!" + label[2:], operands)  # a symbol of several letters is the name of a function
+    if label[:2] in ("V!", "N!", "C!", "W!"):
         return Node("O!apply", [head, *operands])
     return Node(label, operands)
 
@@ -99,13 +98,6 @@ def _product(operands: list[Node]) -> Node:
     return Node("U!times", operands)
 
 
-def _call(head: Node, operands: list[Node]) -> Node:
-    """Return an application; a symbol of several letters is the name of a function."""
-    if len(head.label) > 3 and head.label[2:].isalpha() and head.label[2:].isascii():
-        return Node("F!" + head.label[2:], operands)
-    return Node("O!apply", [head, *operands])
-
-
 def _superscript(base: Node, power: Node) -> Node:
     script = _SUPERSCRIPTS.get(power.label)
     if script is not None and not power.children:
@@ -138,10 +130,7 @@ def _compound(head: Node, operands: list[Node]) -> Node:
             operands, label = [*operands, lower], label + "_"
         node = Node(label, operands)
         return node if upper is None else _superscript(node, upper)
-    if (label in _RELATIONS and not inner.children) or (label[:2] == "U!" and not inner.children):
-        marks = ("_" if lower is not None else "") + ("^" if upper is not None else "")
-        return Node(label + marks, [*operands, *(part for part in (lower, upper) if part is not None)])
-    if label == "O!partialdiff" and not inner.children:
+    if not inner.children and (label in _RELATIONS or label[:2] == "U!" or label == "O!partialdiff"):
         marks = ("_" if lower is not None else "") + ("^" if upper is not None else "")
         return Node(label + marks, [*operands, *(part for part in (lower, upper) if part is not None)])
     return Node("O!apply", [head, *operands])
@@ -150,7 +139,7 @@ def _compound(head: Node, operands: list[Node]) -> Node:
 def _big(label: str, operands: list[Node], bounds: list[Node]) -> Node:
     """Return a big operator with its body, the variable of an integral, and bounds."""
     body = operands[0] if operands else Node("W!")
-    if label not in _INTEGRALS:
+    if label not in INTEGRALS:
         return Node(label, [body, *operands[1:], *bounds])
     body, names = _differentials(body)
     by = Node("W!") if not names else names[0] if len(names) == 1 else Node(f"M!L-{len(names)}", names)
@@ -160,14 +149,16 @@ def _big(label: str, operands: list[Node], bounds: list[Node]) -> Node:
 def bounded(label: str, body: Node, bounds: dict[str, Node]) -> Node:
     """Return a big operator with its body and bounds; the bounds have the names of their elements (`BOUNDS`)."""
     variable, lower, upper = bounds.get("bvar"), bounds.get("lowlimit"), bounds.get("uplimit")
-    if label in _INTEGRALS:
-        low = [lower or Node("W!")] if lower is not None or upper is not None else []
-        return Node(label, [body, variable or Node("W!"), *low, *([upper] if upper is not None else [])])
-    if variable is not None and lower is not None:
+    parts = [body]
+    if label in INTEGRALS:
+        parts.append(variable or Node("W!"))
+    elif variable is not None and lower is not None:
         lower = Node("U!eq", [variable, lower])
-    lower = lower or bounds.get("condition") or variable
-    low = [lower or Node("W!")] if lower is not None or upper is not None else []
-    return Node(label, [body, *low, *([upper] if upper is not None else [])])
+    else:
+        lower = lower or bounds.get("condition") or variable
+    if lower is not None or upper is not None:
+        parts.append(lower or Node("W!"))
+    return Node(label, parts if upper is None else [*parts, upper])
 
 
 def _differentials(body: Node) -> tuple[Node, list[Node]]:
@@ -205,12 +196,10 @@ def chained(relations: list[Node]) -> Node | None:
 
 _PARSER = etree.XMLParser(recover=True, huge_tree=True, remove_comments=True, remove_pis=True, resolve_entities=False)
 _GROUPS = {"vector": "M!V-", "set": "M!S-", "list": "M!L-", "matrixrow": "M!R!"}
-_CLOSURES = {
-    "open": "O!interval(O-O)",
-    "closed": "O!interval(C-C)",
-    "open-closed": "O!interval(O-C)",
-    "closed-open": "O!interval(C-O)",
-}
+# LaTeXML reads a pair in round brackets as an open interval.
+_CLOSURES = {"open": "M!V-2", "open-closed": "O!interval(O-C)", "closed-open": "O!interval(C-O)"}
+_LEAVES = frozenset(("ci", "csymbol", "cn", "mtext", "cs", "mi", "mo", "mn"))
+_WRAPPERS = BOUNDS | {"semantics", "degree", "domainofapplication", "mrow", "mstyle"}
 _PLAIN = {"italic-ϵ": "ϵ", "italic-ϕ": "ϕ", "ℎ": "h"}
 MAX_DEPTH = 150
 
@@ -255,14 +244,12 @@ def _read(element: etree._Element, depth: int) -> Node:
     if depth > MAX_DEPTH:
         return Node("E!fragments")
     children = [child for child in element if isinstance(child.tag, str)]
-    if tag in ("ci", "csymbol", "cn", "mtext", "cs", "mi", "mo", "mn"):
+    if tag in _LEAVES:
         return _leaf(tag, _text(element), element.get("cd") or "")
     if tag == "apply":
         return _apply(children, depth)
     if tag == "interval":
-        label = _CLOSURES.get(element.get("closure") or "closed", "O!interval(C-C)")
-        # LaTeXML reads a pair in round brackets as an open interval.
-        label = "M!V-2" if label == "O!interval(O-O)" else label
+        label = _CLOSURES.get(element.get("closure") or "", "O!interval(C-C)")
         return Node(label, [_read(child, depth + 1) for child in children])
     if tag in _GROUPS:
         kids = [_read(child, depth + 1) for child in children]
@@ -273,17 +260,7 @@ def _read(element: etree._Element, depth: int) -> Node:
         return Node(f"M!M-{len(rows)}x{wide}", rows)
     if tag in ("cerror", "merror"):
         return Node("E!fragments", [_read(child, depth + 1) for child in children[1:]])
-    if tag in (
-        "semantics",
-        "degree",
-        "bvar",
-        "condition",
-        "lowlimit",
-        "uplimit",
-        "domainofapplication",
-        "mrow",
-        "mstyle",
-    ):
+    if tag in _WRAPPERS:
         kids = [_read(child, depth + 1) for child in children if _tag(child) != "annotation"]
         return kids[0] if len(kids) == 1 else Node("U!times", kids) if kids else Node("W!")
     if children:
@@ -292,10 +269,7 @@ def _read(element: etree._Element, depth: int) -> Node:
 
 
 def _named(name: str) -> Node:
-    label = READ.get(name)
-    if label is None:
-        label = ("F!" if name in ELEMENTARY else "O!") + name
-    return Node(label)
+    return Node(READ.get(name) or ("F!" if name in ELEMENTARY else "O!") + name)
 
 
 def _leaf(tag: str, text: str, dictionary: str) -> Node:
@@ -334,8 +308,4 @@ def _apply(children: list[etree._Element], depth: int) -> Node:
         inside = [_read(child, depth + 1) for child in children[1:] if child is not index]
         return Node("O!root", [*inside[:1], _read(index, depth + 1) if index is not None else Node("N!2")])
     operands = [_read(child, depth + 1) for child in children[1:]]
-    if head.label == "U!and":
-        chain = chained(operands)
-        if chain is not None:
-            return chain
-    return applied(head, operands)
+    return (chained(operands) if head.label == "U!and" else None) or applied(head, operands)

@@ -12,21 +12,13 @@ from xml.sax.saxutils import escape
 from porism.formula.operators.table import BIG, INT, LIM, SYMBOLS
 from porism.formula.tree import Node
 
-
-def _load() -> tuple[dict[str, str], dict[str, str]]:
-    """Return the names of labels for writing, and the labels of names for reading."""
-    write: dict[str, str] = {}
-    read: dict[str, str] = {}
-    text = files("porism.formula.mathml").joinpath("content_table.tsv").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if line and not line.startswith("#"):
-            name, label = line.split("\t")
-            write.setdefault(label, name)
-            read.setdefault(name.removeprefix("+"), label)
-    return write, read
-
-
-WRITE, READ = _load()
+WRITE: dict[str, str] = {}  # names of labels
+READ: dict[str, str] = {}  # labels of names
+for _line in files("porism.formula.mathml").joinpath("content_table.tsv").read_text(encoding="utf-8").splitlines():
+    if _line and not _line.startswith("#"):
+        _name, _label = _line.split("\t")
+        WRITE.setdefault(_label, _name)
+        READ.setdefault(_name.removeprefix("+"), _label)
 # Functions for which MathML has an element.
 ELEMENTARY = frozenset(
     [
@@ -35,8 +27,8 @@ ELEMENTARY = frozenset(
         *("exp", "ln", "log", "max", "min", "gcd", "lcm", "arg", "real", "imaginary", "abs"),
     ]
 )
-_INTEGRALS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == INT)
-_BIG = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in (BIG, LIM))
+INTEGRALS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form == INT)
+BIG_OPERATORS = frozenset(symbol.label for symbol in SYMBOLS.values() if symbol.form in (BIG, LIM))
 _INTERVAL = re.compile(r"O!interval\((O|C)-(O|C)\)$")
 _CLOSURE = {"OO": "open", "CC": "closed", "OC": "open-closed", "CO": "closed-open"}
 
@@ -63,11 +55,15 @@ def _element(node: Node) -> tuple[str, list[Node | str], str]:
     children: list[Node | str] = list(node.children)
     kind, name = label[:2], label[2:]
     if (not children and kind in ("V!", "N!", "T!", "C!", "W!", "E!")) or label[:1] == "?":
-        return _leaf(label, kind, name), [], ""
+        element = {"V!": "ci", "N!": "cn", "T!": "cs"}.get(kind)
+        return f"<{element}>{escape(name)}</{element}>" if element else _head(label), [], ""
     if label == "O!chain":
         return "<apply><and/>", _chain(node), "</apply>"
     if kind == "M!":
-        return _group(node, name)
+        for start, tag in (("V-", "vector"), ("S-", "set"), ("L-", "list"), ("M-", "matrix"), ("R!", "matrixrow")):
+            if name.startswith(start):
+                return f"<{tag}>", children, f"</{tag}>"
+        return f"<apply>{_head(label)}", children, "</apply>"
     interval = _INTERVAL.match(label)
     if interval and len(children) == 2:
         return f'<interval closure="{_CLOSURE[interval[1] + interval[2]]}">', children, "</interval>"
@@ -76,7 +72,7 @@ def _element(node: Node) -> tuple[str, list[Node | str], str]:
     if label == "O!root" and len(children) == 2:
         return "<apply><root/>", ["<degree>", children[1], "</degree>", children[0]], "</apply>"
     head = _head(label)
-    if children and (label in _INTEGRALS or label in _BIG):
+    if children and (label in INTEGRALS or label in BIG_OPERATORS):
         return f"<apply>{head}", _bounded(node), "</apply>"
     return (f"<apply>{head}", children, "</apply>") if children else (head, [], "")
 
@@ -85,7 +81,7 @@ def _bounded(node: Node) -> list[Node | str]:
     """Return bound variable, limits and body of a big operator. A lower bound that is no equation is a condition."""
     body, *bounds = node.children
     parts: list[Node | str] = []
-    if node.label in _INTEGRALS and bounds:  # Content MathML of others may give an integral nothing but its body
+    if node.label in INTEGRALS and bounds:  # Content MathML of others may give an integral nothing but its body
         variable, bounds = bounds[0], bounds[1:]
         if variable.label != "W!":
             parts += ["<bvar>", variable, "</bvar>"]
@@ -112,16 +108,6 @@ def _head(label: str) -> str:
     return f"<{name}/>"
 
 
-def _leaf(label: str, kind: str, name: str) -> str:
-    if kind == "V!":
-        return f"<ci>{escape(name)}</ci>"
-    if kind == "N!":
-        return f"<cn>{escape(name)}</cn>"
-    if kind == "T!":
-        return f"<cs>{escape(name)}</cs>"
-    return _head(label)
-
-
 def _chain(node: Node) -> list[Node | str]:
     """Return each relation of a chain as an element of its own; shared operands are written twice."""
     parts: list[Node | str] = []
@@ -130,11 +116,3 @@ def _chain(node: Node) -> list[Node | str]:
         relation = kids[at]
         parts += ["<apply>", _head(relation.label), kids[at - 1], kids[at + 1], *relation.children, "</apply>"]
     return parts
-
-
-def _group(node: Node, name: str) -> tuple[str, list[Node | str], str]:
-    children: list[Node | str] = list(node.children)
-    for start, element in (("V-", "vector"), ("S-", "set"), ("L-", "list"), ("M-", "matrix"), ("R!", "matrixrow")):
-        if name.startswith(start):
-            return f"<{element}>", children, f"</{element}>"
-    return f"<apply>{_head(node.label)}", children, "</apply>"

@@ -31,12 +31,6 @@ _ACCENTS = {"O!bar": "¯", "O!hat": "^", "O!tilde": "~", "O!vec": "→", "O!time
 # operand in brackets unless it is a single symbol, {0b} the body of a big operator.
 _TEMPLATES = {
     ("O!binomial", 2): (90, '<mo>(</mo><mfrac linethickness="0">{0}{1}</mfrac><mo>)</mo>'),
-    ("O!limit", 1): (26, "<mi>lim</mi>{0b}"),
-    ("O!limit", 2): (26, "<munder><mi>lim</mi>{1}</munder>{0b}"),
-    ("O!limit-supremum", 1): (26, "<mi>lim sup</mi>{0b}"),
-    ("O!limit-supremum", 2): (26, "<munder><mi>lim sup</mi>{1}</munder>{0b}"),
-    ("O!limit-infimum", 1): (26, "<mi>lim inf</mi>{0b}"),
-    ("O!limit-infimum", 2): (26, "<munder><mi>lim inf</mi>{1}</munder>{0b}"),
     ("O!limit-from", 2): (90, "<msup>{0t}{1}</msup>"),
     ("O!modulo", 2): (0, "{0}<mrow><mo>(</mo><mi>mod</mi>{1}<mo>)</mo></mrow>"),
     ("O!conditional-set", 2): (90, "<mo>{</mo>{0}<mo>∣</mo>{1}<mo>}</mo>"),
@@ -46,11 +40,12 @@ _TEMPLATES = {
     ("O!upper", 2): (90, "<msup>{0t}<mrow><mo>(</mo>{1}<mo>)</mo></mrow></msup>"),
     ("O!presup", 2): (90, "<mmultiscripts>{0t}<mprescripts/><mrow></mrow>{1}</mmultiscripts>"),
     ("O!diff", 2): (25, "<mfrac><mrow><mi>d</mi>{0t}</mrow><mrow><mi>d</mi>{1t}</mrow></mfrac>"),
-    ("O!diff", 3): (
-        25,
-        "<mfrac><mrow><msup><mi>d</mi>{2}</msup>{0t}</mrow><mrow><mi>d</mi><msup>{1t}{2}</msup></mrow></mfrac>",
-    ),
 }
+_NTH = "<mfrac><mrow><msup><mi>d</mi>{2}</msup>{0t}</mrow><mrow><mi>d</mi><msup>{1t}{2}</msup></mrow></mfrac>"
+_TEMPLATES["O!diff", 3] = (25, _NTH)
+for _label, _sign_of in (("O!limit", "lim"), ("O!limit-supremum", "lim sup"), ("O!limit-infimum", "lim inf")):
+    _TEMPLATES[_label, 1] = (26, f"<mi>{_sign_of}</mi>{{0b}}")
+    _TEMPLATES[_label, 2] = (26, f"<munder><mi>{_sign_of}</mi>{{1}}</munder>{{0b}}")
 _OPERAND = re.compile(r"\{(\d)([tb]?)\}")
 _AROUND = {"": 0, "t": _TIGHT, "b": _BODY}
 _TEMPLATES |= {
@@ -87,17 +82,13 @@ def _element(node: Node, around: int) -> str:
         form = PRE
     if (label, len(children)) in _TEMPLATES:
         precedence, template = _TEMPLATES[label, len(children)]
-        text = _filled(template, children)
+        # An operand is written once, however often it occurs.
+        slots = {found[0]: found for found in _OPERAND.finditer(template)}
+        written = {name: _row(_element(children[int(found[1])], _AROUND[found[2]])) for name, found in slots.items()}
+        text = _OPERAND.sub(lambda found: written[found[0]], template)
     else:
         text = _operation(label, children, sign, form, precedence)
     return f"<mrow><mo>(</mo>{text}<mo>)</mo></mrow>" if precedence < around else text
-
-
-def _filled(template: str, children: list[Node]) -> str:
-    """Fill a template with its operands; each is written once, however often it occurs."""
-    slots = {found[0]: found for found in _OPERAND.finditer(template)}
-    written = {name: _row(_element(children[int(found[1])], _AROUND[found[2]])) for name, found in slots.items()}
-    return _OPERAND.sub(lambda found: written[found[0]], template)
 
 
 def _operation(label: str, children: list[Node], sign: str, form: int, precedence: int) -> str:
@@ -189,8 +180,7 @@ class Coverage(NamedTuple):
 
 
 def highlight(mathml: str, places: Collection[int]) -> str:
-    """Return clean MathML with these places highlighted: class `highlight` fills an element, class `frame` frames
-    it."""
+    """Return clean MathML with places highlighted: class `highlight` fills an element, `frame` frames it."""
     found = coverage(mathml, places)
     return add_class(add_class(mathml, found.filled), found.framed, "frame")
 

@@ -153,7 +153,10 @@ def slashed_derivative(tokens: list[Node], at: int) -> SlashedDerivative | None:
             and tokens[slash].label in _SLASHES
             and tokens[slash + 1].label in marks
             and tokens[slash + 1].edges == "n"
-            and all(_is_letter(token) for token in (*tokens[at + 1 : slash], tokens[slash + 2]))
+            and all(
+                token.label[:2] == "V!" and len(token.label) == 3
+                for token in (*tokens[at + 1 : slash], tokens[slash + 2])
+            )
         ):
             over, under = ([_bare(token) for token in part] for part in (tokens[at:slash], tokens[slash + 1 : end]))
             children, edges = [chain(over), chain(under)], "ou"
@@ -163,27 +166,18 @@ def slashed_derivative(tokens: list[Node], at: int) -> SlashedDerivative | None:
     return None
 
 
-def _is_letter(token: Node) -> bool:
-    return token.label[:2] == "V!" and len(token.label) == 3
-
-
-class Derivative:
+class Derivative(NamedTuple):
     """A fraction read as a derivative: by what, of which order, and of what (None when that follows the fraction)."""
 
-    __slots__ = ("by", "label", "of", "order", "places")
-
-    def __init__(self, label: str, by: Node, order: Node | None, of: Node | None, places: tuple[int, ...]) -> None:
-        self.label = label
-        self.by = by
-        self.order = order
-        self.of = of
-        self.places = places
+    label: str
+    by: Node
+    order: Node | None
+    of: Node | None
+    places: tuple[int, ...]
 
     def node(self, of: Node) -> Node:
         """Return the operator node: of what, by what, of which order."""
-        children = [of, self.by]
-        if self.order is not None:
-            children.append(self.order)
+        children = [of, self.by] if self.order is None else [of, self.by, self.order]
         return Node(self.label, children, "", self.places)
 
 
@@ -209,16 +203,12 @@ def derivative(parser: Parser, over: Node, under: Node, places: tuple[int, ...])
     if len(names) > 6 or any(token.label in marks for token in above[1:]):
         return None
     order = over.child("a") or over.child("o")
-    by = [_by(parser, token, order is not None and len(names) == 1) for token in names]
+    if order is not None and len(names) == 1 and "a" in names[0].edges:
+        # The exponent of `dx²` repeats the order, which the numerator has.
+        token, at = names[0], names[0].edges.index("a")
+        children, edges = token.children[:at] + token.children[at + 1 :], token.edges[:at] + token.edges[at + 1 :]
+        names = [Node(token.label, children, edges, token.places)]
+    by = [parser.row([token]) for token in names]
     whole = by[0] if len(by) == 1 else Node(f"M!L-{len(by)}", by)
     of = parser.row(above[1:]) if len(above) > 1 else None
     return Derivative(label, whole, parser.chain(order) if order is not None else None, of, over.places + places)
-
-
-def _by(parser: Parser, token: Node, repeated: bool) -> Node:
-    """Return one variable of the denominator. The exponent of `dx²` repeats the order, which the numerator has."""
-    if repeated and "a" in token.edges:
-        at = token.edges.index("a")
-        children = token.children[:at] + token.children[at + 1 :]
-        token = Node(token.label, children, token.edges[:at] + token.edges[at + 1 :], token.places)
-    return parser.row([token])

@@ -28,13 +28,10 @@ _AROUND = {
     "⌈⌋": "O!nearest", "⌊⌉": "O!nearest",
 }  # fmt: skip
 _INTERVALS = {
-    "[]": "O!interval(C-C)",
-    "[)": "O!interval(C-O)",
-    "(]": "O!interval(O-C)",
-    "][": "O!interval(O-O)",
-    "]]": "O!interval(O-C)",
-    "[[": "O!interval(C-O)",
-}
+    "[]": "O!interval(C-C)", "[)": "O!interval(C-O)", "(]": "O!interval(O-C)", "][": "O!interval(O-O)",
+    "]]": "O!interval(O-C)", "[[": "O!interval(C-O)",
+}  # fmt: skip
+_ANGLES = frozenset(("⟨⟩", "⟪⟫"))
 _SUCH_THAT = frozenset((":", "|", "∣", ";"))
 
 
@@ -70,12 +67,23 @@ def group_value(parser: Parser, node: Node) -> Node:
         return _one_element(parser, node, fences, parts[0])
     if fences == "{}" and parts:
         return _set(parser, node, parts)
-    return _many_elements(parser, node, fences, [parser.row(part) for part in parts])
+    items = [parser.row(part) for part in parts]
+    if len(items) == 2 and fences in _INTERVALS:
+        label = _INTERVALS[fences]
+    elif len(items) == 2 and fences in _ANGLES:
+        label = "O!inner-product"
+    elif fences in ("()", "[]", "⟨⟩", ""):
+        label = f"M!V-{len(items)}"
+    else:
+        label = _AROUND.get(fences, "O!fenced" + fences)
+    return Node(label, items, "", node.places)
 
 
 def _one_element(parser: Parser, node: Node, fences: str, tokens: list[Node]) -> Node:
-    if len(tokens) == 1 and tokens[0].label == "O!binom" and tokens[0].edges in ("ou", "eou", "oue"):
-        return _binomial(parser, node, fences, tokens[0])
+    first = tokens[0]
+    if len(tokens) == 1 and first.label == "O!binom" and first.edges in ("ou", "eou", "oue"):
+        children = [parser.chain(first.children[first.edges.index(edge)]) for edge in "ou"]
+        return Node("O!binomial" if fences == "()" else "O!binomial" + fences, children, "", node.places + first.places)
     if fences in ("()", ""):
         value = parser.row(tokens)
         if value.label == "W!" and fences and not value.children:
@@ -93,39 +101,14 @@ def _one_element(parser: Parser, node: Node, fences: str, tokens: list[Node]) ->
         if around == "F!abs" and value.label[:4] == "M!M-":
             around = "F!det"
         return Node(around, [value], "", node.places)
-    if fences in ("⟨⟩", "⟪⟫"):
-        return _angle(parser, node, tokens)
+    if fences in _ANGLES:
+        # `⟨a|b⟩` is an inner product too; `⟨x⟩` alone is what x generates.
+        for at, token in enumerate(tokens):
+            if token.label in ("|", "∣") and 0 < at < len(tokens) - 1:
+                sides = [parser.row(tokens[:at]), parser.row(tokens[at + 1 :])]
+                return Node("O!inner-product", sides, "", node.places + token.places)
+        return Node("M!D-⟨⟩", [parser.row(tokens)], "", node.places)
     return Node("O!fenced" + fences, [parser.row(tokens)], "", node.places)
-
-
-def _binomial(parser: Parser, node: Node, fences: str, token: Node) -> Node:
-    label = "O!binomial" if fences == "()" else "O!binomial" + fences
-    children = [parser.chain(token.children[at]) for at in (token.edges.index("o"), token.edges.index("u"))]
-    return Node(label, children, "", node.places + token.places)
-
-
-def _angle(parser: Parser, node: Node, tokens: list[Node]) -> Node:
-    """Read angle brackets: `⟨a|b⟩` is an inner product too; `⟨x⟩` alone is what x generates."""
-    for at, token in enumerate(tokens):
-        if token.label in ("|", "∣") and 0 < at < len(tokens) - 1:
-            sides = [parser.row(tokens[:at]), parser.row(tokens[at + 1 :])]
-            return Node("O!inner-product", sides, "", node.places + token.places)
-    return Node("M!D-⟨⟩", [parser.row(tokens)], "", node.places)
-
-
-def _many_elements(parser: Parser, node: Node, fences: str, items: list[Node]) -> Node:
-    if len(items) == 2:
-        interval = _INTERVALS.get(fences)
-        if interval is not None:
-            return Node(interval, items, "", node.places)
-        if fences in ("⟨⟩", "⟪⟫"):
-            return Node("O!inner-product", items, "", node.places)
-    if fences in ("()", "[]", "⟨⟩", ""):
-        return Node(f"M!V-{len(items)}", items, "", node.places)
-    around = _AROUND.get(fences)
-    if around is not None:
-        return Node(around, items, "", node.places)
-    return Node("O!fenced" + fences, items, "", node.places)
 
 
 def _set(parser: Parser, node: Node, parts: list[list[Node]]) -> Node:
@@ -158,10 +141,11 @@ def _table(parser: Parser, node: Node, fences: str, height: int, width: int) -> 
         return Node("O!cases", [parser.row(cell) for line in lines for cell in line], "", node.places)
     if fences in ("", "1", "."):
         joined = [[token for cell in line for token in cell if token.label != "W!"] for line in lines]
+        # A relation next to the alignment mark, `a & = b` or `a = & b`, or anywhere in lines without marks.
         if (
-            (width == 1 and any(map(_has_relation, joined)))
-            or any(_begins_relation(cell) for line in lines for cell in line[1:])
-            or _ends_open(lines)
+            (width == 1 and any(_is_relation(token) for line in joined for token in line))
+            or any(cell and _is_relation(cell[0]) for line in lines for cell in line[1:])
+            or any(cell and _is_relation(cell[-1]) for line in lines for cell in line[:-1])
         ):
             return _lines(parser, node, [line for line in joined if line])
     made = [Node("M!R!", [parser.row(cell) for cell in line]) for line in lines]
@@ -176,7 +160,7 @@ def _lines(parser: Parser, node: Node, lines: list[list[Node]]) -> Node:
     """Read aligned lines. A line that begins with a relation continues the chain of the line before."""
     formulas: list[list[Node]] = []
     for line in lines:
-        if formulas and _begins_relation(line):
+        if formulas and _is_relation(line[0]):
             formulas[-1].extend(line)
         else:
             formulas.append(list(line))
@@ -186,20 +170,6 @@ def _lines(parser: Parser, node: Node, lines: list[list[Node]]) -> Node:
     return items[0] if len(items) == 1 else Node(f"M!L-{len(items)}", items, "", node.places)
 
 
-def _begins_relation(tokens: list[Node]) -> bool:
-    symbol = SYMBOLS.get(tokens[0].label) if tokens else None
+def _is_relation(token: Node) -> bool:
+    symbol = SYMBOLS.get(token.label)
     return symbol is not None and symbol.form == REL
-
-
-def _has_relation(tokens: list[Node]) -> bool:
-    return any((symbol := SYMBOLS.get(token.label)) is not None and symbol.form == REL for token in tokens)
-
-
-def _ends_open(lines: list[list[list[Node]]]) -> bool:
-    """Check for a relation at the end of a cell before the alignment mark: `a = & b`."""
-    for line in lines:
-        for cell in line[:-1]:
-            symbol = SYMBOLS.get(cell[-1].label) if cell else None
-            if symbol is not None and symbol.form == REL:
-                return True
-    return False

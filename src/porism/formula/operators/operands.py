@@ -2,26 +2,13 @@
 
 from __future__ import annotations
 
-from porism.formula.operators.application import apply_node, arguments_of, decide, is_composition
+from porism.formula.operators import table
 from porism.formula.operators.calculus import derivative
+from porism.formula.operators.functions import apply_node, arguments_of, decide, function_node, is_composition
 from porism.formula.operators.groups import elements_of_group, group_shape, group_value
-from porism.formula.operators.nary import InfixOperator
-from porism.formula.operators.prefix import function_node
 from porism.formula.operators.scripts import PLAIN, Guess, Parser, with_scripts
-from porism.formula.operators.stack import Stack
-from porism.formula.operators.table import (
-    BETWEEN,
-    DIFF,
-    FUN,
-    INFIX,
-    POST,
-    PREC_BODY,
-    PREC_FUNCTION,
-    PREC_MODULO,
-    PREC_WORD,
-    SYMBOLS,
-    WORDS,
-)
+from porism.formula.operators.stack import InfixOperator, Stack
+from porism.formula.operators.table import SYMBOLS
 from porism.formula.tree import Node, row_of
 
 _BRACKETS = frozenset("()[]{}⟨⟩⌊⌋⌈⌉⟦⟧⟮⟯⟪⟫⎰⎱")
@@ -80,35 +67,40 @@ def wildcard(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
 def letter(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
     """Parse a letter or a name; before a bracket it may be a function."""
     token = tokens[at]
+    label = token.label
     if at + 1 < len(tokens) and tokens[at + 1].label[:2] == "M!":
         following = tokens[at + 1]
-        arguments = arguments_of(following, token.label)
+        arguments = arguments_of(following, label)
         if (
             arguments is not None
             and not modulo_tokens(following)
             and _application(parser, stack, token, following, arguments)
         ):
             return at + 2
-    if at + 1 < len(tokens) and _is_function_name(token.label) and tokens[at + 1].label[:2] in ("V!", "C!"):
-        stack.prefix(FUN, PREC_FUNCTION, lambda value: function_node(parser, "F!" + token.label[2:], token, [value]))
+    # A name of several letters is a function; `dx` as one name is a differential.
+    is_name = len(label) > 3 and label[2:].isalpha() and label.isascii() and not (label[2] == "d" and len(label) == 4)
+    if is_name and at + 1 < len(tokens) and tokens[at + 1].label[:2] in ("V!", "C!"):
+        stack.prefix(
+            table.FUN, table.PREC_FUNCTION, lambda value: function_node(parser, "F!" + label[2:], token, [value])
+        )
         return at + 1
-    push(parser, stack, Node(token.label, None, "", token.places), token, True)
+    push(parser, stack, Node(label, None, "", token.places), token, True)
     return at + 1
 
 
-def _is_function_name(label: str) -> bool:
-    """Check for a name of several letters; `dx` as one name is a differential."""
-    return len(label) > 3 and label[2:].isalpha() and label.isascii() and not (label[2] == "d" and len(label) == 4)
+def _call(parser: Parser, stack: Stack, token: Node, following: Node, arguments: list[list[Node]]) -> None:
+    """Push the application of a name to a group."""
+    values = [parser.row(part) for part in arguments if part]
+    made = function_node(parser, "F!" + token.label[2:], token, values)
+    made.places += following.places
+    push(parser, stack, made, following, False)
 
 
 def _application(parser: Parser, stack: Stack, token: Node, following: Node, arguments: list[list[Node]]) -> bool:
     """Push the application of a letter or name to a group, unless it is a factor."""
     label = token.label
     if len(label) > 3 and label[3:].isalpha():
-        values = [parser.row(part) for part in arguments if part]
-        made = function_node(parser, "F!" + label[2:], token, values)
-        made.places += following.places
-        push(parser, stack, made, following, False)
+        _call(parser, stack, token, following, arguments)
         return True
     decision = decide(token, arguments, group_shape(following.label).fences)
     if not decision.applied:
@@ -116,9 +108,9 @@ def _application(parser: Parser, stack: Stack, token: Node, following: Node, arg
             parser.guesses.append(Guess("product", Node(label, None, "", token.places)))
         return False
     head = Node(label, None, "", token.places)
-    made = apply_node(
-        parser, head if token.edges in PLAIN else with_scripts(parser, head, token), arguments, following.places
-    )
+    if token.edges not in PLAIN:
+        head = with_scripts(parser, head, token)
+    made = apply_node(parser, head, arguments, following.places)
     push(parser, stack, made, following, True)
     if decision.uncertain:
         parser.guesses.append(Guess("application", made))
@@ -141,7 +133,7 @@ def bracket(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
     """Parse a group: `(mod n)`, functions in brackets applied to the next group, or a value."""
     token = tokens[at]
     if (count := modulo_tokens(token)) and stack.has_operand:
-        stack.between(INFIX, PREC_MODULO, InfixOperator("O!modulo", token.places))
+        stack.between(table.INFIX, table.PREC_MODULO, InfixOperator("O!modulo", token.places))
         rest = elements_of_group(token)[0][count:]
         stack.value(parser.row(rest) if rest else Node("W!"))
         return at + 1
@@ -168,17 +160,14 @@ def construct(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
         found = derivative(parser, over, under, token.places)
         if found is None:
             value = Node(label, [parser.chain(over), parser.chain(under)], "", token.places)
-            if (
-                at
-                and _is_mixed_number(tokens[at - 1], over, under)
-                and stack.operands[-1].label == tokens[at - 1].label
-            ):
+            before = tokens[at - 1] if at else token
+            if _is_mixed_number(before, over, under) and stack.operands[-1].label == before.label:
                 stack.operands[-1] = Node("U!plus", [stack.operands[-1], value])
                 return at + 1
         elif found.of is not None:
             value = found.node(found.of)
         elif at + 1 < len(tokens) and begins_operand(tokens[at + 1]) and token.edges in ("nou", "neou"):
-            stack.prefix(DIFF, PREC_BODY, found.node)
+            stack.prefix(table.DIFF, table.PREC_BODY, found.node)
             return at + 1
         else:
             value = found.node(Node("W!"))
@@ -217,38 +206,32 @@ def begins_operand(token: Node) -> bool:
     symbol = SYMBOLS.get(token.label)
     if symbol is None:
         return token.label[:2] != "T!" and token.label not in _BRACKETS
-    return symbol.form not in BETWEEN and symbol.form != POST
+    return symbol.form not in table.BETWEEN and symbol.form != table.POST
 
 
 def text(parser: Parser, stack: Stack, tokens: list[Node], at: int) -> int:
     """Parse words: connectives join formulas, a name before a bracket is a function, else a factor or unit."""
     token = tokens[at]
     words = token.label[2:].strip(" ,.;:").lower()
-    joined = WORDS.get(words)
+    joined = table.WORDS.get(words)
     if joined is not None and len(tokens) > 1:
-        stack.between(INFIX, PREC_WORD, InfixOperator(joined, token.places))
+        stack.between(table.INFIX, table.PREC_WORD, InfixOperator(joined, token.places))
         return at + 1
     if words == "mod" and stack.has_operand and at + 1 < len(tokens):
-        stack.between(INFIX, PREC_MODULO, InfixOperator("O!modulo", token.places))
+        stack.between(table.INFIX, table.PREC_MODULO, InfixOperator("O!modulo", token.places))
         return at + 1
-    leaf = Node(token.label, None, "", token.places)
     if " " not in token.label and words.isalpha() and at + 1 < len(tokens):
         following = tokens[at + 1]
         arguments = arguments_of(following) if following.label[:2] == "M!" else None
         if arguments is not None:
-            values = [parser.row(part) for part in arguments if part]
-            name = "F!" + token.label[2:]
-            made = function_node(parser, name, token, values)
-            made.places += following.places
-            push(parser, stack, made, following, False)
+            _call(parser, stack, token, following, arguments)
             return at + 2
-    if " " in token.label.strip() or words in _CONNECTIVES:
-        if stack.has_operand:
-            stack.between(INFIX, PREC_WORD, InfixOperator("O!text"))
-        push(parser, stack, leaf, token, False)
+    is_phrase = " " in token.label.strip() or words in _CONNECTIVES
+    if is_phrase and stack.has_operand:
+        stack.between(table.INFIX, table.PREC_WORD, InfixOperator("O!text"))
+    push(parser, stack, Node(token.label, None, "", token.places), token, False)
+    if is_phrase:
         stack.after_text = True
-        return at + 1
-    push(parser, stack, leaf, token, False)
     return at + 1
 
 

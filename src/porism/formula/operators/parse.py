@@ -107,15 +107,15 @@ class RowParser:
                     size = len(tokens)
                     continue
                 token = tokens[at]
-                if (
-                    label[:2] in _SIMPLE
-                    and token.edges in PLAIN
-                    and (label[0] == "N" or _is_plain_letter(label, tokens, at, size))
-                ):
-                    # The most frequent tokens need none of what follows.
+                is_letter = len(label) == 3 and (at + 1 >= size or tokens[at + 1].label[:2] != "M!")
+                if label[:2] in _SIMPLE and token.edges in PLAIN and (label[0] == "N" or is_letter):
+                    # The most frequent tokens need none of what follows: a letter with no bracket after it to which it
+                    # might be applied, a number.
                     if stack.has_operand:
-                        if label[0] == "N" and _continues_number(stack.operands[-1], label, tokens[at - 1]):
-                            last = stack.operands[-1]
+                        last = stack.operands[-1]
+                        # Digits in groups of three, separated by blanks, are one number.
+                        is_group = label[0] == "N" and len(label) == 5 and label[2:].isdigit() and not last.children
+                        if is_group and last.label[:2] == "N!" == tokens[at - 1].label[:2]:
                             stack.operands[-1] = Node(last.label + label[2:], None, "", last.places + token.places)
                             at += 1
                             continue
@@ -128,16 +128,6 @@ class RowParser:
             else:
                 at = HANDLERS[symbol.form](self, stack, tokens, at, symbol)
         return stack.finish()
-
-
-def _is_plain_letter(label: str, tokens: list[Node], at: int, size: int) -> bool:
-    """Check that no bracket follows a letter, to which it might be applied."""
-    return len(label) == 3 and (at + 1 >= size or tokens[at + 1].label[:2] != "M!")
-
-
-def _continues_number(last: Node, label: str, before: Node) -> bool:
-    """Check for digits in groups of three, separated by blanks, which are one number."""
-    return last.label[:2] == "N!" == before.label[:2] and len(label) == 5 and label[2:].isdigit() and not last.children
 
 
 def spelled(tokens: list[Node], at: int) -> Node | None:

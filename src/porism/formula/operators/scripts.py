@@ -45,23 +45,17 @@ _ACCENTS = {
     "`": "O!grave", "˚": "O!ring", "∘": "O!ring", "⏞": "O!overbrace", "⏟": "O!underbrace", "⎴": "O!overbracket",
     "⎵": "O!underbracket", "⌢": "O!arc", "⏜": "O!arc", "⏠": "O!arc",
 }  # fmt: skip
-
-
+# The scripts among the edges of a token, nearest first, with their positions among its children.
 _orders: dict[str, tuple[tuple[str, int], ...]] = {}
-
-
-def _scripts(edges: str) -> tuple[tuple[str, int], ...]:
-    """Return the scripts among the edges of a token, nearest first, with their positions among its children."""
-    found = _orders.get(edges)
-    if found is None:
-        found = _orders[edges] = tuple((edge, edges.index(edge)) for edge in "oubadc" if edge in edges)
-    return found
 
 
 def with_scripts(parser: Parser, value: Node, token: Node) -> Node:
     """Add the scripts of a token to its value, nearest first: over, under, below, above, before."""
-    children = token.children
-    for edge, at in _scripts(token.edges):
+    edges, children = token.edges, token.children
+    order = _orders.get(edges)
+    if order is None:
+        order = _orders[edges] = tuple((edge, edges.index(edge)) for edge in "oubadc" if edge in edges)
+    for edge, at in order:
         child = children[at]
         if edge in "ou":
             value = _over_or_under(parser, value, child, edge, token.label)
@@ -83,11 +77,9 @@ def _over_or_under(parser: Parser, value: Node, child: Node, edge: str, label: s
         return Node(accent, [value, *notes], "", child.places)
     if label[1:2] != "!":
         # In the layout tree the scripts of operators and wildcards are over and under them.
-        return (
-            with_superscript(parser, value, row_of(child))
-            if edge == "o"
-            else Node("O!SUB", [value, parser.chain(child)])
-        )
+        if edge == "o":
+            return with_superscript(parser, value, row_of(child))
+        return Node("O!SUB", [value, parser.chain(child)])
     return Node("O!over" if edge == "o" else "O!under", [value, parser.chain(child)])
 
 
@@ -97,7 +89,8 @@ def with_superscript(parser: Parser, value: Node, tokens: list[Node]) -> Node:
     places: tuple[int, ...] = ()
     at = 0
     while at < len(tokens):
-        count = _prime_count(tokens[at].label)
+        label = tokens[at].label
+        count = _PRIMES.get(label) or (len(label) if not label.strip("′") else 0)
         if not count:
             break
         primes += count
@@ -114,13 +107,6 @@ def with_superscript(parser: Parser, value: Node, tokens: list[Node]) -> Node:
     return _power(parser, value, tokens)
 
 
-def _prime_count(label: str) -> int:
-    count = _PRIMES.get(label)
-    if count is None:
-        count = len(label) if label and not label.strip("′") else 0
-    return count
-
-
 def _power(parser: Parser, value: Node, tokens: list[Node]) -> Node:
     first = tokens[0]
     if len(tokens) == 1:
@@ -134,24 +120,32 @@ def _power(parser: Parser, value: Node, tokens: list[Node]) -> Node:
         if sign is not None:
             made = "O!limit-from" if value.label[:2] == "N!" else "O!SUP"
             return Node(made, [value, Node(sign, None, "", first.places)])
-        if label[:2] == "M!" and label[2:] in ("()1x1", "[]1x1") and first.edges in PLAIN and _is_name(value):
+        if (
+            label in ("M!()1x1", "M![]1x1")
+            and first.edges in PLAIN
+            and _bare_label(value, _INDEXED)[:2] in ("V!", "F!")
+        ):
+            # The superscript of a name in brackets is an index, not a power.
             return Node("O!upper", [value, parser.row(tokens)], "", first.places)
     elif len(tokens) == 2 and first.label == "−" and tokens[1].label == "N!1" and is_function_like(value):
         return Node("O!inverse", [value], "", first.places + tokens[1].places)
     return Node("O!SUP", [value, parser.row(tokens)])
 
 
-def _is_name(value: Node) -> bool:
-    """Check for a letter, perhaps with an index or a prime: its superscript in brackets is an index, not a power."""
-    while value.label in ("O!SUB", "O!prime") and value.children:
+# What a name may have: an index, a prime; and accents.
+_INDEXED = frozenset(("O!SUB", "O!prime"))
+_ACCENTED = _INDEXED | {"O!hat", "O!bar", "O!tilde"}
+
+
+def _bare_label(value: Node, around: frozenset[str]) -> str:
+    """Return the label of what is inside of these operators."""
+    while value.label in around and value.children:
         value = value.children[0]
-    return value.label[:2] in ("V!", "F!")
+    return value.label
 
 
 def _may_be_matrix(value: Node) -> bool:
-    while value.label in ("O!SUB", "O!hat", "O!bar", "O!tilde", "O!prime") and value.children:
-        value = value.children[0]
-    label = value.label
+    label = _bare_label(value, _ACCENTED)
     if label[:2] == "V!":
         return len(label) > 3 or not ("a" <= label[2] <= "z") or label[2] in "uvwxyz"
     return label[:2] not in ("N!", "C!")
@@ -159,9 +153,7 @@ def _may_be_matrix(value: Node) -> bool:
 
 def is_function_like(value: Node) -> bool:
     """Check for the name of a function, or a letter that usually is one."""
-    while value.label in ("O!SUB", "O!hat", "O!bar", "O!tilde", "O!prime") and value.children:
-        value = value.children[0]
-    label = value.label
+    label = _bare_label(value, _ACCENTED)
     return label[:2] == "F!" or (label[:2] == "V!" and label[2:] in FUNCTIONS and label[2:] not in "PQTLKNSUDW")
 
 

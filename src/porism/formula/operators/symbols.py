@@ -1,39 +1,22 @@
-"""Parse the symbols of the operator table, by form. Each updates the stack and returns the next position."""
+"""Parse the symbols of the operator table, by form. Each function updates the stack and returns the next position."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from porism.formula.operators.application import arguments_of
-from porism.formula.operators.binders import big, integral_sign, quantifier
-from porism.formula.operators.groups import group_shape, group_value
-from porism.formula.operators.nary import InfixOperator
-from porism.formula.operators.operands import begins_operand, push
-from porism.formula.operators.prefix import function_node, with_bounds, with_indices
-from porism.formula.operators.scripts import PLAIN, Guess, Parser, paired_symbol, with_scripts
-from porism.formula.operators.stack import Stack
-from porism.formula.operators.table import (
-    ADD,
-    BIG,
-    CONST,
-    FUN,
-    INFIX,
-    INT,
-    LEAF,
-    LIM,
-    MUL,
-    NEAR,
-    POST,
-    PRE,
-    PREC_FUNCTION,
-    PREC_MODULO,
-    PREC_SIGN,
-    QUANT,
-    REL,
-    SEP,
-    SYMBOLS,
-    Symbol,
+from porism.formula.operators import calculus, table
+from porism.formula.operators.functions import (
+    arguments_of,
+    function_node,
+    quantifier_scope,
+    with_bounds,
+    with_indices,
 )
+from porism.formula.operators.groups import group_shape, group_value
+from porism.formula.operators.operands import begins_operand, push
+from porism.formula.operators.scripts import PLAIN, Guess, Parser, paired_symbol, with_scripts
+from porism.formula.operators.stack import InfixOperator, Stack
+from porism.formula.operators.table import SYMBOLS, Symbol
 from porism.formula.tree import Node
 
 Handler = Callable[[Parser, Stack, list[Node], int, Symbol], int]
@@ -57,44 +40,35 @@ def relation(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: 
     if token.label == "<" and not stack.has_operand:
         end = next((i for i in range(at + 2, len(tokens)) if tokens[i].label == ">"), 0)
         if end:
-            return _angle(parser, stack, tokens, at, end)
+            inside = parser.row(tokens[at + 1 : end])
+            items = inside.children if inside.label[:4] == "M!L-" else [inside]
+            label = {1: "M!D-⟨⟩", 2: "O!inner-product"}.get(len(items), f"M!V-{len(items)}")
+            push(parser, stack, Node(label, items, "", token.places + tokens[end].places), tokens[end], False)
+            return end + 1
     symbol, after, places = paired_symbol(tokens, at, symbol)
-    stack.between(REL, symbol.prec, _infix(parser, token, symbol.label, places))
+    stack.between(table.REL, symbol.prec, _infix(parser, token, symbol.label, places))
     return after
-
-
-def _angle(parser: Parser, stack: Stack, tokens: list[Node], at: int, end: int) -> int:
-    inside = parser.row(tokens[at + 1 : end])
-    items = inside.children if inside.label[:4] == "M!L-" else [inside]
-    label = {1: "M!D-⟨⟩", 2: "O!inner-product"}.get(len(items), f"M!V-{len(items)}")
-    made = Node(label, items, "", tokens[at].places + tokens[end].places)
-    push(parser, stack, made, tokens[end], False)
-    return end + 1
 
 
 def sign(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
     """Parse plus and minus: between operands, or before one."""
     token = tokens[at]
-    if stack.has_operand and at + 1 == len(tokens) and _ends_bound(stack, len(tokens)):
+    if stack.has_operand and at + 1 == len(tokens):
         # `x → 0+`: from above.
-        stack.operands[-1] = Node("O!limit-from", [stack.operands[-1], Node(symbol.label, None, "", token.places)])
-        return at + 1
+        side = at == 1 or (len(stack.operators) == 1 and stack.operators[0].form == table.REL)
+        if side and stack.operands[-1].label[:2] in ("N!", "V!"):
+            stack.operands[-1] = Node("O!limit-from", [stack.operands[-1], Node(symbol.label, None, "", token.places)])
+            return at + 1
     if stack.has_operand:
         symbol, after, places = paired_symbol(tokens, at, symbol)
-        form = symbol.form if symbol.form == REL else ADD
+        form = symbol.form if symbol.form == table.REL else table.ADD
         stack.between(form, symbol.prec, _infix(parser, token, symbol.label, places))
         return after
     if token.edges in PLAIN:
-        stack.prefix(ADD, PREC_SIGN, lambda value: Node(symbol.label, [value], "", token.places))
+        stack.prefix(table.ADD, table.PREC_SIGN, lambda value: Node(symbol.label, [value], "", token.places))
     else:
-        stack.prefix(ADD, PREC_SIGN, lambda value: with_indices(parser, symbol.label, token, [value]))
+        stack.prefix(table.ADD, table.PREC_SIGN, lambda value: with_indices(parser, symbol.label, token, [value]))
     return at + 1
-
-
-def _ends_bound(stack: Stack, size: int) -> bool:
-    """Check whether a sign at the end of a row can be the side from which a bound is approached."""
-    side = size == 2 or (len(stack.operators) == 1 and stack.operators[0].form == REL)
-    return side and stack.operands[-1].label[:2] in ("N!", "V!")
 
 
 def multiplication(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
@@ -102,10 +76,9 @@ def multiplication(parser: Parser, stack: Stack, tokens: list[Node], at: int, sy
     token = tokens[at]
     if not stack.has_operand and at + 1 < len(tokens) and symbol.label not in ("O!divide-slash", "U!dot", "U!cross"):
         following = SYMBOLS.get(tokens[at + 1].label)
-        if following is not None and following.form in (REL, SEP, MUL, ADD):
-            push(parser, stack, Node(symbol.label, None, "", token.places), token, False)
-            return at + 1
-    stack.between(MUL, symbol.prec, _infix(parser, token, symbol.label, token.places))
+        if following is not None and following.form in (table.REL, table.SEP, table.MUL, table.ADD):
+            return leaf(parser, stack, tokens, at, symbol)
+    stack.between(table.MUL, symbol.prec, _infix(parser, token, symbol.label, token.places))
     return at + 1
 
 
@@ -119,8 +92,8 @@ def infix(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Sym
         return end + 1
     symbol, after, places = paired_symbol(tokens, at, symbol)
     prec = symbol.prec
-    if symbol.form == REL:
-        stack.between(REL, prec, InfixOperator(symbol.label, places))
+    if symbol.form == table.REL:
+        stack.between(table.REL, prec, InfixOperator(symbol.label, places))
         return after
     if label == "|" and stack.has_operand and token.edges not in PLAIN:
         while stack.operators and stack.operators[-1].prec >= 26:
@@ -132,21 +105,16 @@ def infix(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Sym
     elif symbol.label == "O!rem" and any(
         open_.run and open_.run[-1].label in ("U!equivalent", "U!not-equivalent") for open_ in stack.operators
     ):
-        stack.between(INFIX, PREC_MODULO, InfixOperator("O!modulo", token.places))
+        stack.between(table.INFIX, table.PREC_MODULO, InfixOperator("O!modulo", token.places))
         return after
-    stack.between(INFIX, prec, _infix(parser, token, symbol.label, places))
+    stack.between(table.INFIX, prec, _infix(parser, token, symbol.label, places))
     return after
 
 
 def _ket_end(tokens: list[Node], at: int) -> int:
     """Return the position of the `⟩` of `|ψ⟩`; 0 when the bar at `at` does not begin a ket."""
-    for end in range(at + 1, len(tokens)):
-        label = tokens[end].label
-        if label == "⟩":
-            return end if end > at + 1 else 0
-        if label in ("|", "⟨"):
-            return 0
-    return 0
+    end = next((i for i in range(at + 1, len(tokens)) if tokens[i].label in ("⟩", "|", "⟨")), 0)
+    return end if end > at + 1 and tokens[end].label == "⟩" else 0
 
 
 def _logic(stack: Stack, tokens: list[Node], label: str, prec: int) -> int:
@@ -157,11 +125,11 @@ def _logic(stack: Stack, tokens: list[Node], label: str, prec: int) -> int:
         seen = False
         for token in tokens:
             symbol = SYMBOLS.get(token.label)
-            if token.label in _LOGIC or (symbol is not None and symbol.prec <= 5 and symbol.form == REL):
+            if token.label in _LOGIC or (symbol is not None and symbol.prec <= 5 and symbol.form == table.REL):
                 if not seen:
                     break
                 seen = False
-            elif symbol is not None and symbol.form == REL and symbol.label != "O!to":
+            elif symbol is not None and symbol.form == table.REL and symbol.label != "O!to":
                 seen = True
         else:
             stack.logic = 2 if seen else 1
@@ -170,7 +138,7 @@ def _logic(stack: Stack, tokens: list[Node], label: str, prec: int) -> int:
 
 def separator(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
     """Parse commas and semicolons, which make lists."""
-    stack.between(SEP, symbol.prec, InfixOperator("M!L-", tokens[at].places))
+    stack.between(table.SEP, symbol.prec, InfixOperator("M!L-", tokens[at].places))
     return at + 1
 
 
@@ -178,8 +146,7 @@ def postfix(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: S
     """Parse a factorial, a prime or a percent sign after an operand."""
     token = tokens[at]
     if not stack.has_operand:
-        push(parser, stack, Node(symbol.label, None, "", token.places), token, False)
-        return at + 1
+        return leaf(parser, stack, tokens, at, symbol)
     if token.label == "!" == tokens[at - 1].label and stack.operands[-1].label == "O!factorial":
         inner = stack.operands[-1]
         made = Node("O!double-factorial", inner.children, "", inner.places + token.places)
@@ -226,7 +193,7 @@ def function(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: 
             made.places += following.places
             push(parser, stack, made, following, False)
             return at + 2
-    stack.prefix(FUN, PREC_FUNCTION, lambda value: function_node(parser, label, token, [value]))
+    stack.prefix(table.FUN, table.PREC_FUNCTION, lambda value: function_node(parser, label, token, [value]))
     return at + 1
 
 
@@ -241,12 +208,10 @@ def _arguments(parser: Parser, token: Node) -> list[Node] | None:
 
 def factor_prefix(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
     """Parse `∂`, `∇`, `#`: a prefix of the next factor, or a symbol where no factor follows."""
+    if at + 1 == len(tokens) or not begins_operand(tokens[at + 1]):
+        return leaf(parser, stack, tokens, at, symbol)
     token = tokens[at]
-    label = symbol.label
-    if at + 1 < len(tokens) and begins_operand(tokens[at + 1]):
-        stack.prefix(NEAR, symbol.prec, lambda value: with_indices(parser, label, token, [value]))
-    else:
-        push(parser, stack, Node(label, None, "", token.places), token, False)
+    stack.prefix(table.NEAR, symbol.prec, lambda value: with_indices(parser, symbol.label, token, [value]))
     return at + 1
 
 
@@ -254,26 +219,89 @@ def prefix(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Sy
     """Parse a negation; after an operand `~` is a relation."""
     token = tokens[at]
     if stack.has_operand and token.label == "~":
-        stack.between(REL, 10, _infix(parser, token, "U!similar", token.places))
+        stack.between(table.REL, 10, _infix(parser, token, "U!similar", token.places))
     else:
-        stack.prefix(PRE, symbol.prec, lambda value: Node(symbol.label, [value], "", token.places))
+        stack.prefix(table.PRE, symbol.prec, lambda value: Node(symbol.label, [value], "", token.places))
     return at + 1
 
 
+def big(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
+    """Parse a sum, product, union or limit; its body is the product that follows."""
+    token = tokens[at]
+    if at + 1 == len(tokens):
+        stack.value(with_bounds(parser, symbol.label, token, [Node("W!")]))
+        return at + 1
+    stack.prefix(table.BIG, symbol.prec, lambda value: with_bounds(parser, symbol.label, token, [value]))
+    return at + 1
+
+
+def integral_sign(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
+    """Parse an integral up to its differential; without one it is a big operator."""
+    token = tokens[at]
+    found = calculus.closing_differentials(tokens, at + 1)
+    if found is not None:
+        begin, end = found
+        if begin == at + 1 and end < len(tokens) and begins_operand(tokens[end]):
+            # Physicists' order: the differential comes first, the body after it.
+            variable = calculus.integral(parser, symbol.label, [], tokens[begin:end])[1]
+            stack.prefix(
+                table.BIG, symbol.prec, lambda body: with_bounds(parser, symbol.label, token, [body, variable])
+            )
+            return end
+        body = tokens[at + 1 : begin]
+        if len(body) > 1 and (last := SYMBOLS.get(body[-1].label)) is not None and last.form == table.MUL:
+            # The sign before the differential of `F ⋅ dr` multiplies by the differential.
+            body = body[:-1]
+        parts = calculus.integral(parser, symbol.label, body, tokens[begin:end])
+        stack.value(with_bounds(parser, symbol.label, token, parts))
+        return end
+    position = calculus.fraction_with_differential(tokens, at + 1)
+    if position >= 0:
+        fraction, differential = calculus.split_numerator(tokens[position])
+        parts = calculus.integral(parser, symbol.label, [*tokens[at + 1 : position], fraction], differential)
+        stack.value(with_bounds(parser, symbol.label, token, parts))
+        return position + 1
+    if at + 1 == len(tokens):
+        stack.value(with_bounds(parser, symbol.label, token, [Node("W!"), Node("W!")]))
+    else:
+        stack.prefix(table.BIG, symbol.prec, lambda body: with_bounds(parser, symbol.label, token, [body, Node("W!")]))
+    return at + 1
+
+
+def quantifier(parser: Parser, stack: Stack, tokens: list[Node], at: int, symbol: Symbol) -> int:
+    """Parse a quantifier: its bound variables, then its statement, which may also precede it."""
+    symbol, start, places = paired_symbol(tokens, at, symbol)
+    end, rest, close = quantifier_scope(tokens, start)
+    binder = parser.row(tokens[start:end]) if end > start else Node("W!")
+    children = [binder]
+    if stack.has_operand:
+        while stack.operators and stack.operators[-1].prec >= symbol.prec:
+            stack.reduce()
+        children.append(stack.operands.pop())
+        stack.has_operand = False
+        rest = end
+    elif rest < len(tokens):
+        if close > rest:
+            children.append(parser.row(tokens[rest:close]))
+        rest = close
+    stack.value(Node(symbol.label, children, "", places))
+    return rest
+
+
 HANDLERS: dict[int, Handler] = {
-    REL: relation,
-    ADD: sign,
-    MUL: multiplication,
-    INFIX: infix,
-    SEP: separator,
-    POST: postfix,
-    CONST: constant,
-    LEAF: leaf,
-    FUN: function,
-    NEAR: factor_prefix,
-    PRE: prefix,
-    BIG: big,
-    LIM: big,
-    INT: integral_sign,
-    QUANT: quantifier,
+    table.REL: relation,
+    table.ADD: sign,
+    table.MUL: multiplication,
+    table.INFIX: infix,
+    table.SEP: separator,
+    table.POST: postfix,
+    table.CONST: constant,
+    table.LEAF: leaf,
+    table.FUN: function,
+    table.NEAR: factor_prefix,
+    table.PRE: prefix,
+    table.BIG: big,
+    table.LIM: big,
+    table.INT: integral_sign,
+    table.QUANT: quantifier,
 }

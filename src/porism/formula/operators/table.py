@@ -23,23 +23,11 @@ LEAF: Final = 15
 # A form that only the parser makes: a fraction d/dx that waits for its operand.
 DIFF: Final = 16
 
+# The words of the table for them.
 _FORMS = {
-    "rel": REL,
-    "add": ADD,
-    "mul": MUL,
-    "infix": INFIX,
-    "big": BIG,
-    "int": INT,
-    "lim": LIM,
-    "fun": FUN,
-    "near": NEAR,
-    "pre": PRE,
-    "post": POST,
-    "quant": QUANT,
-    "sep": SEP,
-    "const": CONST,
-    "leaf": LEAF,
-}
+    "rel": REL, "add": ADD, "mul": MUL, "infix": INFIX, "big": BIG, "int": INT, "lim": LIM, "fun": FUN, "near": NEAR,
+    "pre": PRE, "post": POST, "quant": QUANT, "sep": SEP, "const": CONST, "leaf": LEAF,
+}  # fmt: skip
 
 # Forms of operators between two operands.
 BETWEEN: Final = frozenset((REL, ADD, MUL, INFIX, SEP))

@@ -22,14 +22,8 @@ from porism.text.markup import unescape
 LARGEST_IMAGE = 5_000_000
 MOST_BYTES = 1_000_000_000  # of all pictures of one folder
 FOLDER = "images"  # a body shows the picture "images/<digest>.png"
-SUFFIXES = (
-    ".png",
-    ".jpg",
-    ".jpeg",
-    ".gif",
-    ".webp",
-    ".svg",
-)  # tried in this order where LaTeX names a file without one
+# Tried in this order where LaTeX names a file without one.
+SUFFIXES = (".png", ".jpg", ".jpeg", ".gif", ".webp", ".svg")
 SIGNATURES = (
     (re.compile(rb"\x89PNG\r\n\x1a\n"), "png"),
     (re.compile(rb"\xff\xd8\xff"), "jpg"),
@@ -102,8 +96,7 @@ class ImageReader:
         raise OSError(None, "no such file in the folder")
 
     def _candidates(self, path: str, file: Path) -> Iterator[Path]:
-        """Yield the files of the folder that an address can mean: below the folder, not hidden, and behind no symbolic
-        link."""
+        """Yield the files that an address can mean: below the folder, not hidden, behind no symbolic link."""
         root = Path(os.path.realpath(self.folder))
         inside = os.path.normpath(PurePosixPath(file.relative_to(self.folder).parent) / path)
         if "\0" in path or any(part.startswith(".") for part in Path(inside).parts if part != "."):
@@ -115,8 +108,7 @@ class ImageReader:
 
 
 def image_kind(content: bytes) -> str:
-    """Return png, jpg, gif, webp or svg by the content of a file; nothing if it is none of these, or an SVG that is not
-    safe."""
+    """Return png, jpg, gif, webp or (if it is safe) svg by the content of a file; nothing for any other."""
     for signature, kind in SIGNATURES:
         if signature.match(content):
             return kind

@@ -25,12 +25,8 @@ HEADING_LEVELS = {"chapter": 1, "section": 2, "subsection": 3}
 COMMAND = re.compile(r"\\([A-Za-z@]+)\*?\s*|\\(.)", re.DOTALL)
 LISTS = {"itemize": "ul", "enumerate": "ol", "description": "ul"}
 QUOTES = {
-    "quote": "blockquote",
-    "quotation": "blockquote",
-    "abstract": "blockquote",
-    "verbatim": "pre",
-    "lstlisting": "pre",
-}
+    "quote": "blockquote", "quotation": "blockquote", "abstract": "blockquote", "verbatim": "pre", "lstlisting": "pre",
+}  # fmt: skip
 # Environments of layout; their names are not headings.
 SILENT = {
     "center", "figure", "table", "flushleft", "flushright", "minipage", "document", "titlepage", "thebibliography",

@@ -40,8 +40,7 @@ ENDED = {
 
 
 def read_document(suffix: str, text: str) -> Document:
-    """Return the document that a file with this suffix holds. Raise ValueError if it is none, or takes too much time or
-    memory."""
+    """Read a file with this suffix. Raise ValueError if it is no document, or takes too much time or memory."""
     seconds = SECONDS + SECONDS_OF_CHARACTER * len(text)
     try:
         made = _process.ask([suffix, text], seconds, PATIENCE * seconds)

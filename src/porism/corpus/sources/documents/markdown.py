@@ -47,11 +47,8 @@ def _sections(found: Extracted) -> Iterator[Section]:
 
     parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
     tokens = parser.parse(found.text)
-    starts = [
-        at
-        for at, token in enumerate(tokens)
-        if token.type == "heading_open" and token.tag in HEADINGS and token.level == 0
-    ]
+    headings = ((at, token) for at, token in enumerate(tokens) if token.type == "heading_open")
+    starts = [at for at, token in headings if token.tag in HEADINGS and token.level == 0]
 
     def render(part: list[Token]) -> str:
         return with_spans(clean(str(parser.renderer.render(part, parser.options, {}))), found)
@@ -93,9 +90,5 @@ def _cells(cells: list[Any]) -> Iterator[str]:
             heading = "#" * min(level, DEEPEST_HEADING) + " " if isinstance(level, int) and level > 0 else ""
             yield heading + body
         elif cell.get("cell_type") == "code" and body.strip():
-            fence = "`" * (max([2, *map(len, _ticks(body))]) + 1)
+            fence = "`" * (max([2, *map(len, re.findall("`+", body))]) + 1)
             yield f"{fence}\n{body}\n{fence}"
-
-
-def _ticks(text: str) -> list[str]:
-    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]

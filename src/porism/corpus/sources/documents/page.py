@@ -23,7 +23,7 @@ CLOSING = {
     name: re.compile(rf"</{name}\s*>", re.IGNORECASE)
     for name in ("script", "style", "nav", "noscript", "template", "annotation", "title")
 }
-COMMENT_END = re.compile("-->")
+CLOSING[""] = re.compile("-->")  # of a comment
 LONGEST_TITLE = 1000
 HEADING = re.compile(r"<h[1-3]>(.*?)</h[1-3]>", re.DOTALL)
 
@@ -33,20 +33,15 @@ def read_page(text: str) -> Document:
     title = next(elements(text, TITLE, lambda _: CLOSING["title"]), None)
     body = BODY.search(text)
     inner = without_placeholders(body[1] if body else text)
-    inner = replace_elements(inner, MATH_SCRIPT, lambda _: CLOSING["script"], _script)
+    inner = replace_elements(
+        inner, MATH_SCRIPT, lambda _: CLOSING["script"], lambda script: math_span(unescape(script.content))
+    )
     inner = replace_mathml(inner, _mathml)
-    found = find_formulas(replace_elements(inner, NOT_TEXT, _end_of_hidden, lambda _: " "), "html")
+    inner = replace_elements(inner, NOT_TEXT, lambda hidden: CLOSING[(hidden[1] or "").lower()], lambda _: " ")
+    found = find_formulas(inner, "html")
     sections = list(_sections(clean(found.text), found))
     name = decode_entities(TAG.sub("", title.content[:LONGEST_TITLE])) if title else ""
     return Document(" ".join(name.split()), (), sections, found.unexpanded)
-
-
-def _end_of_hidden(opening: re.Match[str]) -> re.Pattern[str]:
-    return CLOSING[opening[1].lower()] if opening[1] else COMMENT_END
-
-
-def _script(element: Element) -> str:
-    return math_span(unescape(element.content))
 
 
 def _mathml(element: Element) -> str:
@@ -69,8 +64,7 @@ def _sections(text: str, found: Extracted) -> Iterator[Section]:
 
 
 def read_rst(text: str) -> Document:
-    """Split a text in reStructuredText into sections at headings of the first three levels. Raise ValueError if it is
-    too long."""
+    """Split reStructuredText at headings of the first three levels. Raise ValueError if it is too long."""
     from porism.corpus.sources.documents.rst_html import rst_to_html  # docutils takes long to import
 
     if len(text) > limit("rst_characters"):

@@ -82,9 +82,8 @@ def _substitute(tree: Any) -> None:
     left = MOST_SUBSTITUTED
     for node in list(tree.findall(nodes.substitution_reference)):
         name = node["refname"]
-        known = tree.substitution_defs.get(name) or tree.substitution_defs.get(
-            tree.substitution_names.get(name.lower())
-        )
+        spelled = tree.substitution_names.get(name.lower())
+        known = tree.substitution_defs.get(name) or tree.substitution_defs.get(spelled)
         left -= len(known.astext()) if known is not None else 0
         content = [child.deepcopy() for child in known.children] if known is not None and left > 0 else []
         _replace(node, content or [nodes.Text(node.astext())])
@@ -105,8 +104,7 @@ def _display(latex: str) -> str:
 
 
 def _content(message: Any, depth: int) -> list[Any]:
-    """Return the content of a directive that docutils refuses (theorem, a formula with a label, ...); nothing for other
-    messages."""
+    """Return the content of a directive that docutils refuses (theorem, ...); nothing for other messages."""
     source = next(iter(message.findall(nodes.literal_block)), None)
     if source is None or depth >= DEEPEST or not REFUSED.search(message.astext()):
         return []

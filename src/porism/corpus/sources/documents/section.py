@@ -22,8 +22,7 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A document: its title, its tags, and its sections in order. `unexpanded` formulas use macros that would write too
-    much."""
+    """A document with its sections in order. `unexpanded` formulas use macros that would write too much."""
 
     title: str
     tags: tuple[str, ...]
@@ -38,15 +37,13 @@ class HeadingPath:
         self._above: list[tuple[int, str]] = []
 
     def enter(self, level: int, heading: str) -> str:
-        """Return the title of the section under a heading: the headings above it, and the heading itself, as the levels
-        of a title."""
+        """Return the title of the section under a heading: the headings above it, and the heading itself."""
         self._above = [*(one for one in self._above if one[0] < level), (level, heading)]
         return LEVEL.join(text for _, text in self._above if text)
 
 
 def with_spans(text: str, found: Extracted, latex: Sequence[str] = ()) -> str:
-    """Replace placeholders by official spans without ids, which the build numbers. `latex`, if given, replaces what was
-    found."""
+    """Replace placeholders by official spans without ids. `latex`, if given, replaces what was found."""
     formulas = latex or found.latex
 
     def span(number: int) -> str:
