@@ -6,7 +6,7 @@ import pytest
 
 from porism.corpus.build.official import NumberedFormula
 from porism.corpus.build.official.locate import insert_spans
-from porism.text.delimiters import math_span
+from porism.text.markup import math_span
 
 BARE = '<span class="math-container">'
 

@@ -11,11 +11,11 @@ import pytest
 
 import porism
 from porism.search import features
-from porism.search.answers.model import Model
+from porism.search.answers.reranker import Model
 from porism.search.engine import Engine
 from porism.search.features import all_features, feature_names, formula_columns, unit_columns
 from porism.search.features.feature import Feature
-from porism.search.features.feedback import MOST_TERMS, feedback_terms
+from porism.search.features.terms import MOST_TERMS, feedback_terms
 from porism.search.query import KINDS, Kind, read_query
 from porism.search.retrieval.context import USUAL_SHARE, Candidate, CandidateBatch, QueryContext, Values
 

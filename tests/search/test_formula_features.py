@@ -11,8 +11,16 @@ import pytest
 
 from formula_indexes import FormulaIndex
 from porism.formula.binary import unpack
-from porism.search.formulas.candidates import Candidates, FormulaBatch, FoundFormulas, make_batches
-from porism.search.formulas.features import FEATURES, WEIGHTS, FormulaFeature, compute_features
+from porism.search.formulas.features import (
+    FEATURES,
+    WEIGHTS,
+    Candidates,
+    FormulaBatch,
+    FormulaFeature,
+    FoundFormulas,
+    compute_features,
+    make_batches,
+)
 
 LATEX = [
     "a^2+b^2=c^2",

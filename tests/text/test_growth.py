@@ -15,7 +15,7 @@ from porism.corpus.sources.documents.page import read_page
 from porism.text.markup import limit_depth
 from porism.text.page import PageRenderer
 from porism.text.sanitize import clean
-from porism.text.typed.parts import split_query
+from porism.text.typed.box import split_query
 
 READERS: dict[str, Callable[[str], object]] = {
     "markdown": read_markdown,

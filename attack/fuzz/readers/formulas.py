@@ -20,7 +20,7 @@ from porism.formula.mathml.content_writer import to_content
 from porism.formula.plaintext import readable, tree_text
 from porism.formula.report import formula_json
 from porism.search.display.page_math import page_math
-from porism.text.typed.parts import split_query, typed_formula
+from porism.text.typed.box import split_query, typed_formula
 
 MOST_WRITTEN = 3000  # characters of an input for which all forms are written, which takes longer than reading it
 

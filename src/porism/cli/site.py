@@ -14,7 +14,7 @@ import sys
 from pathlib import Path
 
 if TYPE_CHECKING:
-    from porism.search.analytics.report import Report
+    from porism.search.analytics import Report
 
 MARKS = {"ok": "ok    ", "note": "note  ", "action": "ACTION"}
 
@@ -83,7 +83,7 @@ def analytics(args: argparse.Namespace) -> None:
     """Print the report."""
     from dataclasses import asdict
 
-    from porism.search.analytics.report import read_report
+    from porism.search.analytics import read_report
 
     report = read_report(Path(args.file), args.minimum, args.rows)
     if args.json:

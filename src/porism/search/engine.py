@@ -18,8 +18,15 @@ from porism.corpus.content import Content
 from porism.deadline import check
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
-from porism.search.answers.model import Model, load_model
-from porism.search.answers.reranker import FeatureReranker, FeatureTable, HiddenText, ScoredQuery, ScoredRanking
+from porism.search.answers.reranker import (
+    FeatureReranker,
+    FeatureTable,
+    HiddenText,
+    Model,
+    ScoredQuery,
+    ScoredRanking,
+    load_model,
+)
 from porism.search.arguments import (
     SearchOptions,
     check_choice,

@@ -19,8 +19,8 @@ from porism.deadline import check
 from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.match.backtracking import is_wildcard
 from porism.records import Topic, TopicFormula
-from porism.text.delimiters import math_span
-from porism.text.typed.parts import QueryPart, is_verbatim, split_query
+from porism.text.markup import math_span
+from porism.text.typed.box import QueryPart, is_verbatim, split_query
 from porism.text.words import FORMULA
 
 Kind = Literal["answers", "questions"]  # what a query searches

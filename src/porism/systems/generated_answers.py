@@ -11,7 +11,6 @@ from typing import Literal
 from porism.corpus.content import Content
 from porism.errors import MissingModelError, PorismError
 from porism.models.causal import CausalGenerator, GenerationSettings
-from porism.search.generation.answer_text import MAX_LENGTH, fit, fitting_text, join
 from porism.search.generation.endpoint import (
     KEY_VARIABLE,
     Api,
@@ -22,6 +21,7 @@ from porism.search.generation.endpoint import (
     Sampling,
     address,
 )
+from porism.search.generation.generate import MAX_LENGTH, fit, fitting_text, join
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer

@@ -9,9 +9,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from porism.text.delimiters import MATH_CLASS, USUAL_SPAN, math_spans
 from porism.text.find import Syntax, find_formulas, one_line
-from porism.text.markup import decode_latex
+from porism.text.markup import MATH_CLASS, USUAL_SPAN, decode_latex, math_spans
 from porism.text.sanitize import Segmented, clean, placeholder, segment_html, without_placeholders
 from porism.text.segment import Segment, Text
 

@@ -13,8 +13,7 @@ from porism.errors import PorismError
 from porism.records import Explanation
 from porism.search.answers.reranker import FeatureReranker, QueryScoring, ScoredQuery
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter
-from porism.search.display.post_formulas import readable_latex
-from porism.search.display.shared_parts import SharedParts
+from porism.search.display.post_formulas import SharedParts, readable_latex
 from porism.search.features import all_features
 from porism.search.features.feature import Reason
 from porism.search.query import Kind

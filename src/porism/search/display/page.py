@@ -22,7 +22,7 @@ from porism.search.retrieval.context import QueryContext
 from porism.search.retriever import Ranking
 from porism.store.protocols import Snapshot
 from porism.store.records import StoredPost
-from porism.text.typed.parts import QueryPart, is_verbatim, split_query, typed_formula
+from porism.text.typed.box import QueryPart, is_verbatim, split_query, typed_formula
 from porism.text.typed.runs import is_words
 from porism.text.words import stem
 

@@ -26,8 +26,7 @@ from porism.models.encoder import BiEncoder, encode_query
 from porism.models.tokens import LateInteraction
 from porism.progress import Progress, Silent
 from porism.records import Topic
-from porism.search.answers.model import Model
-from porism.search.answers.reranker import FeatureReranker
+from porism.search.answers.reranker import FeatureReranker, Model
 from porism.search.engine import Engine
 from porism.search.features.similarity import same_question
 from porism.search.learning.model_training import PostTexts

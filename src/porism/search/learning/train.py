@@ -24,11 +24,11 @@ from porism.evaluate.qrels import read_qrels
 from porism.plugins import FEATURES, check_plugins
 from porism.progress import Progress, Silent
 from porism.records import Topic
-from porism.search.answers.model import Model, save_model
+from porism.search.answers.reranker import Model, save_model
 from porism.search.engine import Engine
 from porism.search.features import all_features, plugin_features
 from porism.search.query import Kind, ReadQuery, read_query
-from porism.text.render import official_html
+from porism.text.segment import official_html
 
 PENALTY: dict[Kind, float] = {"answers": 8.0, "questions": 0.03}
 RELEVANT = 2  # the lowest grade that counts as relevant

@@ -12,9 +12,8 @@ from porism.search.formulas.query import FAMILY, choose_readings, part_terms, re
 from porism.search.index import Index
 from porism.search.query import QUERIES_KEPT, ReadQuery, parse_part, read_query
 from porism.search.reading.words import Frequencies, Speller, Wanted, synonyms_in, without_stop_phrases
-from porism.text.latex import decode_accents
-from porism.text.typed.box import Box, read_box
-from porism.text.typed.parts import QueryPart, split_query
+from porism.text.find import decode_accents
+from porism.text.typed.box import Box, QueryPart, read_box, split_query
 from porism.text.words import FORMULA, WORD, stopwords
 
 LONGEST_TYPED = 300  # characters; a longer text is a pasted post, whose wording and spelling stay as they are

@@ -19,12 +19,15 @@ from porism.search.query import ReadQuery
 from porism.search.retrieval.query_terms import (
     ANSWER_VIEWS,
     QueryTerms,
+    ViewTable,
     concept_terms,
+    contributions,
     encoder_texts,
     known_terms,
     query_terms,
+    score_batch,
+    view_table,
 )
-from porism.search.retrieval.term_scores import ViewTable, contributions, score_batch, view_table
 from porism.store.records import Threads
 from porism.store.weighting import BM25, IDFS, TfIdfWeighting
 

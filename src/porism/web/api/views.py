@@ -19,7 +19,7 @@ from porism.search.engine import Engine
 from porism.search.formulas.searcher import Mode
 from porism.search.generation.generate import AnswerBasis
 from porism.search.query import SORTS, parse_part
-from porism.text.typed.parts import QueryPart, split_query
+from porism.text.typed.box import QueryPart, split_query
 from porism.web.http.errors import BadRequest
 from porism.web.http.parameters import Parameter
 

@@ -18,7 +18,7 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from porism.errors import PorismError
-from porism.search.analytics.store import Search, ShownHit
+from porism.search.analytics import Search, ShownHit
 from porism.search.display.results import Extract
 from porism.search.formulas.searcher import DEPTH
 from porism.search.generation.endpoint import Endpoint

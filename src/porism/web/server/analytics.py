@@ -20,8 +20,16 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 
 from porism.errors import PorismError
-from porism.search.analytics.report import PositionCount, Report, read_report
-from porism.search.analytics.store import MOST_POSITION, AnalyticsStore, Click, Search, ShownHit
+from porism.search.analytics import (
+    MOST_POSITION,
+    AnalyticsStore,
+    Click,
+    PositionCount,
+    Report,
+    Search,
+    ShownHit,
+    read_report,
+)
 from porism.web.http.parameters import Parameter, parse_parameters
 from porism.web.pages.page import POST_TABS, TAB, TEXT, SearchState, render
 from porism.web.server.observer import Operations, check_operator

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
 from porism.limits import limit
-from porism.text.delimiters import math_span, replace_mathml
 from porism.text.find import Extracted, find_formulas
-from porism.text.markup import Element, decode_entities, elements, replace_elements, unescape
+from porism.text.markup import Element, decode_entities, elements, math_span, replace_elements, replace_mathml, unescape
 from porism.text.sanitize import TAG, clean, without_placeholders
 
 # Attributes are bounded, so that a tag full of them takes no time that grows with its square.

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from porism.corpus.post import LEVEL
-from porism.text.delimiters import math_span
 from porism.text.find import Extracted
+from porism.text.markup import math_span
 from porism.text.sanitize import fill
 
 
