@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.evaluate.text_measures import DOLLAR
-from porism.search.generation.generate import as_text, fit, fitting_text, join, sentences_of
+from porism.search.generation.answer_text import as_text, fit, fitting_text, join, sentences_of
 from porism.text.segment import Segment
 
 PIECES = st.lists(

@@ -18,6 +18,7 @@ from porism.corpus.content import Content
 from porism.deadline import check
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
+from porism.search import arguments
 from porism.search.answers.reranker import (
     FeatureReranker,
     FeatureTable,
@@ -27,17 +28,6 @@ from porism.search.answers.reranker import (
     ScoredRanking,
     load_model,
 )
-from porism.search.arguments import (
-    SearchOptions,
-    check_choice,
-    check_count,
-    check_flag,
-    check_integer,
-    check_offset,
-    check_query,
-    check_search,
-    check_text,
-)
 from porism.search.completion import Completer, Completions, suggestions
 from porism.search.display.explain import MAX_HIGHLIGHTED_FORMULAS, QueryParts, explain_post, locate_post
 from porism.search.display.highlight import Highlighter
@@ -46,15 +36,8 @@ from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.formulas.query import FAMILY, choose_readings
 from porism.search.formulas.searcher import MODES, Mode
+from porism.search.generation import answer_text
 from porism.search.generation.endpoint import Endpoint
-from porism.search.generation.generate import (
-    MAX_POSTS,
-    AnswerBasis,
-    Asking,
-    best_passage,
-    best_passages,
-    generate_answer,
-)
 from porism.search.index import Index
 from porism.search.query import KINDS, Kind, ReadQuery, read_query
 from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
@@ -139,7 +122,7 @@ class Engine:
         posts is now (by default, where it was when they were made), or "none" to search without them. `verify` says
         what is compared with its checksums before: "quick" the smaller files, "all" every file, "none" nothing but
         sizes. `weighting` is how terms of posts are weighed."""
-        chosen = check_choice(verify, "open", "verify", VERIFY)
+        chosen = arguments.check_choice(verify, "open", "verify", VERIFY)
         fitted = load_model(None if model is None else Path(model))
         store = open_store(address, chosen, encoder)
         with explained(store):
@@ -157,14 +140,14 @@ class Engine:
 
     @_explain_damage
     def search(
-        self, query: str | Query, k: int = 10, kind: Kind = "answers", **options: Unpack[SearchOptions]
+        self, query: str | Query, k: int = 10, kind: Kind = "answers", **options: Unpack[arguments.SearchOptions]
     ) -> Results:
         """Return a page of the best answers or questions for words and formulas. `SearchOptions` lists the options.
 
         Operators narrow the query: `"exact phrase"`, `-excluded`, `tag:`, `user:`, `is:accepted`, `after:`,
         `before:`."""
         began = time.perf_counter()
-        asked = check_search(query, k, kind, options)
+        asked = arguments.check_search(query, k, kind, options)
         read, box, reading = self._understood(asked.query, asked.as_words, asked.verbatim)
         read = read if asked.expand else replace(read, expand=False)
         kind = self._available(asked.kind)
@@ -254,16 +237,16 @@ class Engine:
     @_explain_damage
     def formulas(self, latex: str, k: int = 10, mode: Mode = "similar", offset: int = 0) -> FormulaResults:
         """Return a page of distinct formulas that match one, with the posts that use them."""
-        latex = check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
-        k, offset = check_count(k, "formulas"), check_offset(offset, "formulas")
-        mode = check_choice(mode, "formulas", "mode", MODES)
+        latex = arguments.check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
+        k, offset = arguments.check_count(k, "formulas"), arguments.check_offset(offset, "formulas")
+        mode = arguments.check_choice(mode, "formulas", "mode", MODES)
         return formula_page(self.index.formulas, self.content, latex, k, mode, offset)
 
     @_explain_damage
     def explain(self, query: str | Query, id: int) -> Explanation:
         """Explain the score of a post for a query; the parts sum to the score."""
-        read = self.read(check_query(query, "explain"))
-        located = locate_post(self.snapshot, check_integer(id, "explain", "id", example=754))
+        read = self.read(arguments.check_query(query, "explain"))
+        located = locate_post(self.snapshot, arguments.check_integer(id, "explain", "id", example=754))
         scoring = self.rank(read, located.kind).scoring
         query_parts = QueryParts(self._matches(read).parts, self._highlighter(read))
         return explain_post(self._rerankers[located.kind], scoring, located, query_parts)
@@ -271,7 +254,7 @@ class Engine:
     @_explain_damage
     def highlights(self, query: str | Query, posts: Sequence[int]) -> SnippetBuilder:
         """Return what highlights the words and formulas of a query in some posts, as the page of a thread does."""
-        read = self.read(check_query(query, "highlights"))
+        read = self.read(arguments.check_query(query, "highlights"))
         matches = self._matches(read)
         self._posts(posts, matches)
         return SnippetBuilder(matches, self._highlighter(read))
@@ -287,35 +270,35 @@ class Engine:
         """Return the best passage with its source, at most 1,200 characters; written by a language model if there is
         one."""
         asking = self._asking(query)
-        found = best_passage(asking)
-        if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):
+        found = answer_text.best_passage(asking)
+        if self.endpoint is None or not found.text or not arguments.check_flag(generate, "ask", "generate"):
             return found
         check()
-        return generate_answer(self.endpoint, self._basis(query, asking, found))
+        return answer_text.generate_answer(self.endpoint, self._basis(query, asking, found))
 
     @_explain_damage
-    def answer_basis(self, query: str | Query) -> AnswerBasis:
+    def answer_basis(self, query: str | Query) -> answer_text.AnswerBasis:
         """Return what a language model needs to answer a question: the best passages, and the posts they come from."""
         asking = self._asking(query)
-        return self._basis(query, asking, best_passage(asking))
+        return self._basis(query, asking, answer_text.best_passage(asking))
 
-    def _asking(self, query: str | Query) -> Asking:
+    def _asking(self, query: str | Query) -> answer_text.Asking:
         began = time.perf_counter()
-        read = self.read(check_query(query, "ask"))
+        read = self.read(arguments.check_query(query, "ask"))
         kind = self._available("answers")
         matches = self._matches(read)
-        posts = self._posts(self.rank(read, kind).top(MAX_POSTS).ids.tolist(), matches)
-        return Asking(posts, SnippetBuilder(matches, self._highlighter(read)), read.notes, began)
+        posts = self._posts(self.rank(read, kind).top(answer_text.MAX_POSTS).ids.tolist(), matches)
+        return answer_text.Asking(posts, SnippetBuilder(matches, self._highlighter(read)), read.notes, began)
 
-    def _basis(self, query: str | Query, asking: Asking, extract: Extract) -> AnswerBasis:
+    def _basis(self, query: str | Query, asking: answer_text.Asking, extract: Extract) -> answer_text.AnswerBasis:
         question = query if isinstance(query, str) else f"{query.title} {query.text}".strip()
-        return AnswerBasis(question, extract, best_passages(asking))
+        return answer_text.AnswerBasis(question, extract, answer_text.best_passages(asking))
 
     @_explain_damage
     def complete(self, typed: str, k: int = 8) -> Completions:
         """Return titles, tags and formulas that continue what is typed."""
-        typed = check_text(typed, "complete", "typed", '"pythagorean"')
-        return self._completer.complete(typed, check_integer(k, "complete", "k", least=1))
+        typed = arguments.check_text(typed, "complete", "typed", '"pythagorean"')
+        return self._completer.complete(typed, arguments.check_integer(k, "complete", "k", least=1))
 
     @cached_property
     def _completer(self) -> Completer:

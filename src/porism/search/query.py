@@ -59,9 +59,8 @@ class ReadQuery:
     tags: tuple[str, ...]
     formulas: tuple[QueryFormula, ...]
     notes: tuple[str, ...] = ()
-    topic: Topic | None = field(
-        default=None, compare=False, repr=False
-    )  # as named systems read it: HTML, official MathML
+    # As named systems read it: HTML, official MathML.
+    topic: Topic | None = field(default=None, compare=False, repr=False)
     expand: bool = True
 
     @property
@@ -75,30 +74,22 @@ def read_query(text: str, body: str = "", tags: tuple[str, ...] = (), *, typed: 
     """Parse a typed line, or a post. Without `typed`, only what is between delimiters is a formula."""
     formulas: dict[str, QueryFormula] = {}
     notes: list[str] = []
-    fields: tuple[tuple[Field, str], ...] = (("title", text), ("body", body))
+    fields: dict[Field, str] = {"title": text, "body": body}
     written: dict[Field, list[str]] = {"title": [], "body": []}
     texts = {
         name: _read_field(name, split_query(content, typed=typed), formulas, notes, written[name])
-        for name, content in fields
+        for name, content in fields.items()
     }
     kept = tuple(formulas.values())[:MAX_FORMULAS]
     if len(formulas) > MAX_FORMULAS:
         notes.append(f"only the first {MAX_FORMULAS} of {len(formulas)} formulas are searched")
-    topic = Topic("", "".join(written["title"]), "".join(written["body"]), tags, _topic_formulas(formulas))
-    return ReadQuery(texts["title"], texts["body"], tags, kept, tuple(dict.fromkeys(notes)), topic)
-
-
-def _topic_formulas(formulas: dict[str, QueryFormula]) -> tuple[TopicFormula, ...]:
-    """Return the formulas of a typed query as those of a topic; MathML that was typed is kept."""
-    return tuple(
-        TopicFormula(
-            "",
-            one.parsed.latex,
-            "title" if one.field == "title" else "question",
-            source if source.startswith("<math") else "",
-        )
+    in_topic = tuple(
+        TopicFormula("", one.parsed.latex, "title" if one.field == "title" else "question", mathml)
         for source, one in formulas.items()
+        for mathml in [source if source.startswith("<math") else ""]  # MathML that was typed is kept
     )
+    topic = Topic("", "".join(written["title"]), "".join(written["body"]), tags, in_topic)
+    return ReadQuery(texts["title"], texts["body"], tags, kept, tuple(dict.fromkeys(notes)), topic)
 
 
 def has_wildcards(formula: Parsed) -> bool:
@@ -156,19 +147,11 @@ _lock = Lock()
 def query_features(formulas: Sequence[Parsed]) -> list[Features]:
     """Return the features of formulas; those that are not known yet are computed together."""
     with _lock:
-        known = {formula: _kept.get(formula) for formula in formulas}
-    missing = [formula for formula, found in known.items() if found is None]
-    computed = (
-        dict(zip(missing, features_of_many([(one.layout, one.operators) for one in missing]), strict=True))
-        if missing
-        else {}
-    )
-    with _lock:
-        for formula, found in computed.items():
-            _kept[formula] = found
-    return [computed.get(formula) or _found(known[formula]) for formula in formulas]
-
-
-def _found(features: Features | None) -> Features:
-    assert features is not None
-    return features
+        found = {formula: known for formula in formulas if (known := _kept.get(formula)) is not None}
+    missing = [formula for formula in dict.fromkeys(formulas) if formula not in found]
+    if missing:
+        computed = features_of_many([(one.layout, one.operators) for one in missing])
+        with _lock:
+            _kept.update(zip(missing, computed, strict=True))
+        found.update(zip(missing, computed, strict=True))
+    return [found[formula] for formula in formulas]

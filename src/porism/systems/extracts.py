@@ -17,7 +17,7 @@ from porism.models.encoder import BiEncoder
 from porism.records import Query, Topic
 from porism.search.display.snippet import whole_sentences
 from porism.search.engine import Engine
-from porism.search.generation.generate import MAX_LENGTH, as_text, fit, join
+from porism.search.generation.answer_text import MAX_LENGTH, as_text, fit, join
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, WrittenAnswer

@@ -11,6 +11,7 @@ from typing import Literal
 from porism.corpus.content import Content
 from porism.errors import MissingModelError, PorismError
 from porism.models.causal import CausalGenerator, GenerationSettings
+from porism.search.generation.answer_text import MAX_LENGTH, fit, fitting_text, join
 from porism.search.generation.endpoint import (
     KEY_VARIABLE,
     Api,
@@ -21,7 +22,6 @@ from porism.search.generation.endpoint import (
     Sampling,
     address,
 )
-from porism.search.generation.generate import MAX_LENGTH, fit, fitting_text, join
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer

@@ -13,7 +13,7 @@ from porism.evaluate.text_measures import DOLLAR
 from porism.progress import Progress
 from porism.records import Topic
 from porism.safe_path import import_own
-from porism.search.generation.generate import MAX_LENGTH
+from porism.search.generation.answer_text import MAX_LENGTH
 from porism.search.index import Index
 from porism.search.retriever import NamedPart, Pipeline, Ranking, Retriever, reported
 from porism.store import open_store
@@ -178,10 +178,10 @@ class AnswerSystem:
 
 def _check(text: str) -> None:
     if len(text) > MAX_LENGTH:
-        fix = "cut it with porism.search.generation.generate.fitting_text"
+        fix = "cut it with porism.search.generation.answer_text.fitting_text"
         raise PorismError(f"wrote {len(text):,} characters; the lab allows {MAX_LENGTH:,}", fix=fix)
     if len(DOLLAR.findall(text)) % 2:
-        fix = "make the text with porism.search.generation.generate"
+        fix = "make the text with porism.search.generation.answer_text"
         raise PorismError("wrote a formula that is not closed", fix=fix)
 
 

@@ -15,21 +15,7 @@ from unicodedata import normalize
 
 from porism.formula.latex.editable import EditableLatex
 from porism.formula.latex.macros import DEFINES, Budget, Macros, definitions, expand_macros
-from porism.text.markup import (
-    DEEPEST,
-    DISPLAY_ENVIRONMENT,
-    ENVIRONMENTS,
-    LONGEST,
-    MATH_CLASS,
-    MATH_OPEN,
-    SPAN_CLOSE,
-    WRAPPERS,
-    decode_entities,
-    decode_latex,
-    span_end,
-    undress,
-    without_open_tags,
-)
+from porism.text import markup
 from porism.text.sanitize import OPEN, placeholder
 from porism.text.segment import Text
 
@@ -52,12 +38,12 @@ def code_blocks(text: str) -> Ranges:
     return tuple(
         (starts[token.map[0]], starts[min(token.map[1], len(starts) - 1)])
         for token in MarkdownIt("commonmark").parse(text)
-        if token.map and _is_code(token.type, token.content)
+        if token.map
+        and (
+            token.type in ("fence", "code_block")
+            or (token.type == "html_block" and token.content.lstrip().lower().startswith(RAW))
+        )
     )
-
-
-def _is_code(kind: str, content: str) -> bool:
-    return kind in ("fence", "code_block") or (kind == "html_block" and content.lstrip().lower().startswith(RAW))
 
 
 # What the text around formulas is.
@@ -74,7 +60,7 @@ DISPLAY_CLASSES = {"span$$", "$$", "\\["}
 BLOCKS = "p|div|li|ul|ol|dl|dt|dd|h[1-6]|pre|code|blockquote|table|tr|td|th|hr|img"
 
 # What can open a formula, in HTML and in text. The names of the groups say what is done.
-BEGIN = rf"(?P<begin>\\begin\s*\{{(?P<environment>(?:{'|'.join(ENVIRONMENTS)})\*?)\}})"
+BEGIN = rf"(?P<begin>\\begin\s*\{{(?P<environment>(?:{'|'.join(markup.ENVIRONMENTS)})\*?)\}})"
 OPENERS = rf"""
     (?P<escaped>\\\$)
   | (?P<dollars>\$\$)
@@ -84,7 +70,7 @@ OPENERS = rf"""
 """
 HTML = re.compile(
     rf"""(?P<code><(?P<tag>pre|code|script|style|kbd|textarea)\b[^>]*>.*?(?:</(?P=tag)\s*>|$))
-  | (?P<span>{MATH_OPEN})
+  | (?P<span>{markup.MATH_OPEN})
   | (?P<skip><!--.*?(?:-->|$) | </?[a-zA-Z][^>]*>)
   | {OPENERS}""",
     re.VERBOSE | re.DOTALL,
@@ -98,7 +84,7 @@ LATEX = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # A query is text that may hold pasted HTML of a post; there are no rules for code, since nobody searches for it.
-QUERY = re.compile(rf"(?P<span>{MATH_OPEN}) | {OPENERS}", re.VERBOSE | re.DOTALL)
+QUERY = re.compile(rf"(?P<span>{markup.MATH_OPEN}) | {OPENERS}", re.VERBOSE | re.DOTALL)
 SYNTAXES = {"html": HTML, "text": TEXT, "latex": LATEX, "query": QUERY}
 
 NESTED = 8  # dollar signs inside words of a formula
@@ -111,7 +97,7 @@ MATH_SIGN = re.compile(r"[\\^_=+<>]")
 LONG_WORD = re.compile(r"(?:^|\s)[^\W\d_]{2,}(?:\s|$)")
 EMPHASIS = re.compile(r"</?(?P<name>[a-zA-Z]+)\b[^<>]*>")
 CLOSERS = {"[": "\\]", "(": "\\)"}
-MARKDOWN = {"em": "*", "i": "*", "strong": "**", "b": "**"}
+MARKDOWN = {"em": "*", "i": "*", "strong": "**", "b": "**", "br": " "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +136,11 @@ def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges 
         pieces += (text[last : formula.start], placeholder(number[at]))
         last = formula.end
     pieces.append(text[last:])
-    displayed = frozenset(number[at] for at, formula in enumerate(found) if _is_displayed(formula))
+    displayed = frozenset(
+        number[at]
+        for at, formula in enumerate(found)
+        if CLASSES[formula.group] in DISPLAY_CLASSES or markup.DISPLAY_ENVIRONMENT.match(formula.latex)
+    )
     budget = Budget(len(text))
     latex = tuple(found[at].latex for at in order)
     if scope == "all":  # a reader of documents, which marks formulas by spans, has expanded their macros
@@ -163,17 +153,13 @@ def formula_matches(text: str, syntax: Syntax, scope: Scope = "all", code: Range
     return _FieldReader(text, syntax, scope, code).matches()
 
 
-def _is_displayed(formula: DelimitedFormula) -> bool:
-    return CLASSES[formula.group] in DISPLAY_CLASSES or DISPLAY_ENVIRONMENT.match(formula.latex) is not None
-
-
 class _FieldReader:
     """Reads a field from left to right; what it has looked up is kept, so time grows linearly."""
 
     def __init__(self, text: str, syntax: Syntax, scope: Scope, code: Ranges) -> None:
         self.text = text
         self.pattern = SYNTAXES[syntax]
-        self.searched = without_open_tags(text) if syntax == "html" else text
+        self.searched = markup.without_open_tags(text) if syntax == "html" else text
         self.html = syntax == "html"
         self.has_spans = "span" in self.pattern.groupindex
         self.has_verbatim = "verbatim" in self.pattern.groupindex
@@ -194,28 +180,19 @@ class _FieldReader:
                 at = end
                 continue
             formula = self._formula(match)
-            if formula is not None and formula.end <= start and self._is_whole(formula):
+            if (
+                formula is not None
+                and formula.end <= start
+                and formula.latex.strip()
+                and OPEN not in self.text[formula.start : formula.end]  # none of it was cut out before
+            ):
                 yield formula
                 at = formula.end
-            else:
-                at = self._behind(match)
-
-    def _behind(self, match: re.Match[str]) -> int:
-        """Return where to read on behind what is no formula: behind the whole of an environment of code."""
-        if not self.has_verbatim or not match["verbatim"]:
-            return match.end()
-        end = self._next(closing := f"\\end{{{match['name']}", match.end())
-        return end + len(closing) if end < len(self.text) else match.end()
-
-    def _is_whole(self, formula: DelimitedFormula) -> bool:
-        """Return whether a formula has content, and none of it was cut out before as another formula."""
-        return bool(formula.latex.strip()) and OPEN not in self.text[formula.start : formula.end]
-
-    def _formula(self, match: re.Match[str]) -> DelimitedFormula | None:
-        """Return the formula that starts at a match, if it is one of those that are looked for."""
-        if self.has_spans and match["span"]:
-            return self._span(match)
-        return self._opened(match) if self.scope == "all" else None
+                continue
+            at = match.end()
+            if self.has_verbatim and match["verbatim"]:  # read on behind the whole of an environment of code
+                closed = self._next(closing := f"\\end{{{match['name']}", at)
+                at = closed + len(closing) if closed < len(self.text) else at
 
     def _next(self, what: str, start: int) -> int:
         """Return the next position of a closing sign, or of a tag of a block; beyond the text if there is none."""
@@ -223,7 +200,7 @@ class _FieldReader:
         if not since <= start <= at:
             block = BLOCK_TAG.search(self.text, start) if what == BLOCK else None
             at = (block.start() if block else -1) if what == BLOCK else self.text.find(what, start)
-            at = at if at >= 0 else len(self.text) + LONGEST + 1
+            at = at if at >= 0 else len(self.text) + markup.LONGEST + 1
             self._nexts[what] = (start, at)
         return at
 
@@ -231,18 +208,23 @@ class _FieldReader:
         return self.html and self._next(BLOCK, start) < end
 
     def _latex(self, start: int, end: int) -> str:
-        return _latex(self.text[start:end], self.html)
+        """Return LaTeX as its author wrote it: line ends are blanks, tags that Markdown made of `*` are undone,
+        entities decoded once."""
+        inner = self.text[start:end]
+        if self.html and "<" in inner:
+            inner = EMPHASIS.sub(lambda tag: MARKDOWN.get(tag["name"].lower(), ""), inner)
+        return one_line(markup.decode_latex(inner)).strip()
 
-    def _span(self, match: re.Match[str]) -> DelimitedFormula | None:
-        """Return the formula of an official span; spans inside it (from `\\text` or damage) belong to it."""
-        edge = span_end(self.text, match.end(), LONGEST)
-        if edge is None:
+    def _formula(self, match: re.Match[str]) -> DelimitedFormula | None:
+        """Return the formula that an opening sign opens, if it does, and if it is one of those that are looked for."""
+        if self.has_spans and match["span"]:  # spans inside it (from `\\text` or damage) belong to it
+            edge = markup.span_end(self.text, match.end(), markup.LONGEST)
+            if edge is None:
+                return None
+            latex, opening, _ = markup.undress(self._latex(match.end(), edge.start()))
+            return DelimitedFormula(match.start(), edge.end(), latex, CLASSES.index(SPAN_CLASS[opening]))
+        if self.scope != "all":
             return None
-        latex, opening, _ = undress(self._latex(match.end(), edge.start()))
-        return DelimitedFormula(match.start(), edge.end(), latex, CLASSES.index(SPAN_CLASS[opening]))
-
-    def _opened(self, match: re.Match[str]) -> DelimitedFormula | None:
-        """Return the formula that an opening sign opens, if it does."""
         if match["dollars"]:
             return self._closed(match, "$$", "$$") or self._single(match.start() + 1)
         if match["dollar"]:
@@ -256,19 +238,19 @@ class _FieldReader:
     def _closed(self, match: re.Match[str], closer: str, group: str) -> DelimitedFormula | None:
         start = match.end()
         end = self._next(closer, start)
-        if not start < end <= start + LONGEST or self._crosses_block(start, end):
+        if not start < end <= start + markup.LONGEST or self._crosses_block(start, end):
             return None
         return DelimitedFormula(match.start(), end + len(closer), self._latex(start, end), CLASSES.index(group))
 
     def _environment(self, match: re.Match[str]) -> DelimitedFormula | None:
         edges = re.compile(rf"\\(begin|end)\s*\{{{re.escape(match['environment'])}\}}")
         depth = 1
-        for edge in islice(edges.finditer(self.text, match.end(), match.end() + LONGEST), DEEPEST):
+        for edge in islice(edges.finditer(self.text, match.end(), match.end() + markup.LONGEST), markup.DEEPEST):
             depth += 1 if edge[1] == "begin" else -1
             if depth == 0:
                 if self._crosses_block(match.end(), edge.end()):
                     return None
-                bare = match["environment"] in WRAPPERS
+                bare = match["environment"] in markup.WRAPPERS
                 latex = self._latex(match.end(), edge.start()) if bare else self._latex(match.start(), edge.end())
                 return DelimitedFormula(match.start(), edge.end(), latex, CLASSES.index("begin"))
         return None
@@ -277,7 +259,7 @@ class _FieldReader:
         """Return the formula `$..$`, unless it is a price.
 
         It ends at the nearest closing sign, or at a later one where the nearest is inside `\\text{..}`."""
-        limit = min(start + LONGEST, self._next(BLOCK, start) if self.html else start + LONGEST)
+        limit = min(start + markup.LONGEST, self._next(BLOCK, start) if self.html else start + markup.LONGEST)
         depth = nearest = signs = 0
         for sign in INSIDE.finditer(self.text, start + 1, limit):
             if sign[0] in "{}":
@@ -298,27 +280,17 @@ class _FieldReader:
         return DelimitedFormula(start, end + 1, inner, CLASSES.index("$"))
 
 
-def _latex(inner: str, html: bool) -> str:
-    """Return LaTeX as its author wrote it: line ends are blanks, tags that Markdown made of `*` are undone, entities
-    decoded once."""
-    if html and "<" in inner:
-        inner = EMPHASIS.sub(
-            lambda tag: MARKDOWN.get(tag["name"].lower(), " " if tag["name"].lower() == "br" else ""), inner
-        )
-    return one_line(decode_latex(inner)).strip()
-
-
 def one_line(latex: str) -> str:
     """Replace line ends by blanks."""
     return latex.replace("\r\n", " ").replace("\n", " ").replace("\r", " ")
 
 
-SPAN = f'<span class="{MATH_CLASS}">'
+SPAN = f'<span class="{markup.MATH_CLASS}">'
 # The patterns, and the sign that closes what each finds.
 PATTERNS = {
-    re.compile(rf"{SPAN}\$\$(.+?)\$\${SPAN_CLOSE}"): f"$${SPAN_CLOSE}",
-    re.compile(rf"{SPAN}\$(.+?)\${SPAN_CLOSE}"): f"${SPAN_CLOSE}",
-    re.compile(rf"{SPAN}(.+?){SPAN_CLOSE}"): SPAN_CLOSE,
+    re.compile(rf"{SPAN}\$\$(.+?)\$\${markup.SPAN_CLOSE}"): f"$${markup.SPAN_CLOSE}",
+    re.compile(rf"{SPAN}\$(.+?)\${markup.SPAN_CLOSE}"): f"${markup.SPAN_CLOSE}",
+    re.compile(rf"{SPAN}(.+?){markup.SPAN_CLOSE}"): markup.SPAN_CLOSE,
     re.compile(r"\$\$(.+?)\$\$"): "$$",
     re.compile(r"\$(.+?)\$"): "$",
 }
@@ -334,7 +306,7 @@ def lab_formulas(text: str) -> Extracted:
     def take(match: re.Match[str]) -> str:
         if OPEN in match[1]:
             return match[0]
-        latex.append(decode_entities(match[1]))
+        latex.append(markup.decode_entities(match[1]))
         return placeholder(len(latex) - 1)
 
     for pattern, closer in PATTERNS.items():
@@ -389,11 +361,11 @@ def decode_accents(text: str) -> str:
     >>> decode_accents(r"Koll\'ar, \v{C}ech, Erd\H{o}s, l'H\^{o}pital, St{\o}rmer, G\"odel")
     "Kollár, Čech, Erdős, l'Hôpital, Størmer, Gödel"
     """
-    return _PIECE.sub(_decoded, text) if "\\" in text else text
 
+    def decoded(match: re.Match[str]) -> str:
+        if letter := match["letter"] or match["under"]:
+            mark = ACCENTS[match["sign"]] if match["sign"] else LETTER_ACCENTS[match["name"]]
+            return normalize("NFC", letter + mark)
+        return LETTERS.get(match["braced"] or match["bare"] or "", match[0])
 
-def _decoded(match: re.Match[str]) -> str:
-    if letter := match["letter"] or match["under"]:
-        mark = ACCENTS[match["sign"]] if match["sign"] else LETTER_ACCENTS[match["name"]]
-        return normalize("NFC", letter + mark)
-    return LETTERS.get(match["braced"] or match["bare"] or "", match[0])
+    return _PIECE.sub(decoded, text) if "\\" in text else text

@@ -97,14 +97,10 @@ class Text:
 
     def plain(self) -> str:
         """Return the text without mark-up, each formula between dollar signs."""
-        from porism.text.segment import plain_text
-
         return plain_text(self)
 
     def html(self) -> str:
         """Return the text in the official HTML form: each formula is a `math-container` span of escaped LaTeX."""
-        from porism.text.segment import official_html
-
         return official_html(self)
 
     def __bool__(self) -> bool:
@@ -220,16 +216,14 @@ def escape_text(text: str) -> str:
 
 def official_html(text: Text) -> str:
     """Return the official HTML form: each formula is a `math-container` span with its id and escaped LaTeX."""
-    return "".join(_official(mark, content) for mark, content in STORED.findall(text.stored))
+    return "".join(
+        content if mark == TAG else escape_text(content) if mark == WORDS else _span(stored_formula(mark, content))
+        for mark, content in STORED.findall(text.stored)
+    )
 
 
-def _official(mark: str, content: str) -> str:
-    if mark == TAG:
-        return content
-    if mark == WORDS:
-        return escape_text(content)
-    segment = stored_formula(mark, content)
-    return math_span(segment.text, segment.formula_id, segment.display)
+def _span(formula: Segment) -> str:
+    return math_span(formula.text, formula.formula_id, formula.display)
 
 
 def comment_source(text: Text) -> str:
@@ -240,7 +234,7 @@ def comment_source(text: Text) -> str:
         if segment.kind == "text":
             out.append(segment.text)
         elif segment.kind == "formula":
-            out.append(math_span(segment.text, segment.formula_id, segment.display))
+            out.append(_span(segment))
         elif mark := COMMENT_TAG.fullmatch(segment.text):
             out.append(COMMENT_MARKS[mark[2]])
         elif link := LINK.match(segment.text):

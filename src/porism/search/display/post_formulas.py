@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
@@ -22,7 +22,6 @@ from porism.caching import cached_text
 from porism.deadline import check
 from porism.formula import Parsed, latex_to_mathml, parse
 from porism.formula.canonical.forms import LEVELS, Level
-from porism.formula.canonical.hashed import HashedNode
 from porism.formula.match.backtracking import is_wildcard
 from porism.formula.match.matcher import PreparedTree
 from porism.search.retrieval.query_terms import QueryTerms
@@ -203,25 +202,6 @@ class NeededTerms(NamedTuple):
     renamed: tuple[str, ...] = ()
 
 
-def needed_terms(pattern: PreparedTree) -> NeededTerms:
-    """Return the sub-expressions that a query formula needs: none if it has a wildcard, which matches anything."""
-    if any(map(is_wildcard, pattern.labels("written"))):
-        return NeededTerms()
-    nodes = list(_needed(pattern.nodes("renamed")))
-    return NeededTerms(
-        tuple(part_term(COMMUTATIVE, node.commutative) for node in nodes),
-        tuple(part_term(RENAMED, node.renamed()) for node in nodes),
-    )
-
-
-def _needed(root: HashedNode) -> Iterator[HashedNode]:
-    """Yield the node itself if it occurs only as a whole, else those of its operands that are larger than a symbol."""
-    if root.label in _WHOLE:
-        yield root
-    else:
-        yield from (operand for operand in root.operands if operand.operands)
-
-
 def part_term(level: str, digest: bytes) -> str:
     """Return the term of a sub-expression from its hash at a level."""
     return f"{level}0{digest.hex()}"
@@ -240,7 +220,12 @@ def formula_terms(formula: Parsed) -> FormulaTerms:
     pattern = PreparedTree(formula.operators)
     root = pattern.nodes("renamed")
     whole = (part_term(COMMUTATIVE, root.commutative), part_term(RENAMED, root.renamed())) if root.operands else ()
-    return FormulaTerms(whole, needed_terms(pattern))
+    if any(map(is_wildcard, pattern.labels("written"))):  # a wildcard matches anything
+        return FormulaTerms(whole, NeededTerms())
+    # The formula itself if it occurs only as a whole, else those of its operands that are larger than a symbol.
+    nodes = [root] if root.label in _WHOLE else [operand for operand in root.operands if operand.operands]
+    commutative = tuple([part_term(COMMUTATIVE, node.commutative) for node in nodes])
+    return FormulaTerms(whole, NeededTerms(commutative, tuple([part_term(RENAMED, node.renamed()) for node in nodes])))
 
 
 class SharedPart(NamedTuple):

@@ -19,7 +19,19 @@ from porism.search.display.post_formulas import SharedParts, mathml_of, parsed_f
 from porism.search.display.results import HighlightedSegment
 from porism.search.retrieval.query_terms import QueryTerms
 from porism.text.markup import ENVIRONMENTS
-from porism.text.segment import BLOCK, DISPLAY, FORMULA, INLINE, TAG, WORDS, Segment, Text, prose, stored_formula
+from porism.text.segment import (
+    BLOCK,
+    DISPLAY,
+    FORMULA,
+    INLINE,
+    TAG,
+    WORDS,
+    Segment,
+    Text,
+    expression_ids,
+    prose,
+    stored_formula,
+)
 from porism.text.words import WORD, stem
 
 MAX_POSTS = 1_000  # that are kept as pieces for the next query
@@ -28,7 +40,6 @@ _FULL_STOP = re.compile(r"(?<!i\.e)(?<!e\.g)(?<!s\.t)(?<!w\.r\.t)(?<!\bcf)[.?!]\
 _CONTENT = "[^\x1c-\x1f]*+"
 _BLOCK_TAG = re.compile(f"{TAG}{BLOCK.pattern}{_CONTENT}", BLOCK.flags)
 _OTHER_TAG = re.compile(f"{TAG}{_CONTENT}")
-_EXPRESSION = re.compile(f"[{INLINE}{DISPLAY}][0-9]+ ([0-9]+)")
 # A formula, or a piece of text up to its sentence end. Text may be cut by marks of text, where tags were. Regular
 # expressions take marks for white space, so they are excluded from it.
 _SPACES = f"(?:{WORDS}*+[^\\S\x1c-\x1f])"
@@ -55,13 +66,10 @@ def with_unmarked(text: Text) -> Text:
     """Return a text in which unmarked environments and formulas between dollar signs are formulas."""
     stored = text.stored
     # Most of the marks are inside formulas: look for them anywhere first, which is fast, and then outside of formulas.
-    if not _is_marked(stored) or not _is_marked(FORMULA.sub("", stored)):
+    if not any(mark in stored for mark in _MARKS):
         return text
-    return Text.of(_joined(text.segments))
-
-
-def _is_marked(stored: str) -> bool:
-    return any(mark in stored for mark in _MARKS)
+    outside = FORMULA.sub("", stored)
+    return Text.of(_joined(text.segments)) if any(mark in outside for mark in _MARKS) else text
 
 
 def _joined(segments: Sequence[Segment]) -> list[Segment]:
@@ -142,11 +150,6 @@ def joined_segments(pieces: Iterable[str]) -> list[Segment]:
             words = ""
         segments.append(stored_formula(piece[0], piece[1:]))
     return [*segments, Segment("text", words.replace("\n", " "))] if words else segments
-
-
-def expression_ids(text: Text) -> set[int]:
-    """Return the ids of the expressions of a text."""
-    return set(map(int, _EXPRESSION.findall(text.stored)))
 
 
 def segment_width(segment: Segment) -> int:
@@ -238,7 +241,6 @@ class MatchingWords:
         return [self._weight(found) if (found := matching.intersection(tokens)) else 0.0 for tokens in split]
 
     def _weight(self, tokens: Iterable[str]) -> float:
-        """Return the weight of the query terms in tokens, each counted once."""
         stems = set().union(*map(token_stems, tokens))
         return sum([self._weights[term] for term in stems if term in self._weights])
 
@@ -285,7 +287,14 @@ class SnippetBuilder:
     def snippet(self, text: Text) -> tuple[HighlightedSegment, ...]:
         """Return the best few sentences of a body, with an ellipsis where something is left out."""
         pieces = split_pieces(text)
-        first, last = self._best_window(pieces)
+        weights = self._words.weights("" if piece[0] in FORMULA_MARKS else piece for piece in pieces)
+        widths: list[float] = list(map(len, pieces))
+        for at, piece in enumerate(pieces):
+            if piece[0] in FORMULA_MARKS:
+                _, expression, latex = piece.split(" ", 2)
+                weights[at] = self._parts.weight(int(expression))
+                widths[at] = len(latex) * FORMULA_WIDTH + 2
+        first, last = best_window(weights, widths, SNIPPET_LENGTH)
         shown = list(self._highlighted(joined_segments(pieces[first:last])))
         if first > 0:
             shown.insert(0, HighlightedSegment("text", "… "))
@@ -315,19 +324,7 @@ class SnippetBuilder:
 
     def contained(self, *texts: Text) -> int:
         """Return how many query formulas these texts contain as a whole, perhaps with other variables."""
-        return len(self._parts.contained(set().union(*map(expression_ids, texts))))
-
-    def _best_window(self, pieces: Sequence[str]) -> tuple[int, int]:
-        """Return start and end of the pieces with the largest weight that fit into a snippet."""
-        weight = self._parts.weight
-        weights = self._words.weights("" if piece[0] in FORMULA_MARKS else piece for piece in pieces)
-        widths: list[float] = list(map(len, pieces))
-        for at, piece in enumerate(pieces):
-            if piece[0] in FORMULA_MARKS:
-                _, expression, latex = piece.split(" ", 2)
-                weights[at] = weight(int(expression))
-                widths[at] = len(latex) * FORMULA_WIDTH + 2
-        return best_window(weights, widths, SNIPPET_LENGTH)
+        return len(self._parts.contained({number for text in texts for number in expression_ids(text.stored)}))
 
     def _weight(self, segment: Segment) -> float:
         """Return the weight of the query terms in a text or formula."""
@@ -336,8 +333,10 @@ class SnippetBuilder:
         return self._parts.weight(segment.expression_id) if is_formula else self._words.weights([segment.text])[0]
 
     def _highlighted(self, segments: Iterable[Segment]) -> tuple[HighlightedSegment, ...]:
-        segments = list(segments)
-        compared = self._most_shared(segments)
+        segments, weight = list(segments), self._parts.weight
+        found = dict.fromkeys(segment.expression_id for segment in segments if segment.kind == "formula")
+        shared = [expression for expression in found if weight(expression) > 0]
+        compared = shared if len(shared) <= MAX_HIGHLIGHTED else nlargest(MAX_HIGHLIGHTED, shared, weight)
         shown: list[HighlightedSegment] = []
         for segment in segments:
             check()
@@ -352,13 +351,6 @@ class SnippetBuilder:
                 mathml = mathml_of(segment.text)
             shown.append(HighlightedSegment("formula", segment.text, mathml, segment.formula_id, bool(nodes), nodes))
         return tuple(shown)
-
-    def _most_shared(self, segments: Iterable[Segment]) -> set[int]:
-        """Return the expressions that share the most with the query."""
-        weight = self._parts.weight
-        found = dict.fromkeys(segment.expression_id for segment in segments if segment.kind == "formula")
-        shared = [expression for expression in found if weight(expression) > 0]
-        return set(shared if len(shared) <= MAX_HIGHLIGHTED else nlargest(MAX_HIGHLIGHTED, shared, weight))
 
 
 def _within(pieces: Sequence[Segment], limit: int) -> list[Segment]:

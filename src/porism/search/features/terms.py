@@ -10,17 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import (
-    EVERY_FIELD,
-    FIELDS,
-    FORMULA_FAMILIES,
-    NAME_FAMILY,
-    TAG_FAMILY,
-    TERM_FAMILIES,
-    THREAD,
-    VIEWS,
-    View,
-)
+from porism.analysis import schema
 from porism.compiled import compiled
 from porism.search.features.feature import Feature, RankingSoFar, Reason
 from porism.search.query import Kind
@@ -49,7 +39,7 @@ class TermMatch(Feature):
         self.name = f"{view}.{family}"
         self.level = "answer" if view == "answer" else "thread"
         self.families = (family,)
-        self.of_formulas = family in FORMULA_FAMILIES
+        self.of_formulas = family in schema.FORMULA_FAMILIES
         self.unit_of = f"thread.{family}"
         self._view = view
         self._family = family
@@ -104,22 +94,22 @@ class TagMatch(Feature):
 
     name = "tags"
     text = "same tags"
-    families = (TAG_FAMILY,)
+    families = (schema.TAG_FAMILY,)
 
     def reads(self, context: QueryContext) -> Sequence[str]:
         """Return the family of tags if the query has one."""
-        return self.families if len(context.terms[TAG_FAMILY]) else ()
+        return self.families if len(context.terms[schema.TAG_FAMILY]) else ()
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return the sum for each thread."""
-        terms = batch.context.terms[TAG_FAMILY]
-        return batch.presence(terms, terms.idf, EVERY_FIELD)
+        terms = batch.context.terms[schema.TAG_FAMILY]
+        return batch.presence(terms, terms.idf, schema.EVERY_FIELD)
 
 
 FAMILIES_OF = {"headings": ("words",)}  # of a view that does not have all of them
 Ints = npt.NDArray[np.int64]
 NO_THREADS: Ints = np.empty(0, np.int64)
-TITLE = FIELDS.index("title")
+TITLE = schema.FIELDS.index("title")
 FAMILIES = {"words": 1.0, "tuples": 0.2}  # the weight of a term; a formula has many tuples
 SHARPNESS = 8  # the power of the overlap
 ROUNDING = 1e-4  # idf is stored in single precision
@@ -222,22 +212,22 @@ class NameMatch(Feature):
     """Whether one of the thread's names, in one field, is the query. A match counts as much as the best match of the
     words, so that it weighs the same in a collection of any size."""
 
-    families = (NAME_FAMILY,)
+    families = (schema.NAME_FAMILY,)
     unit_of = "thread.words"
     fitted_for: tuple[Kind, ...] = ("questions",)
 
     def __init__(self, name: str, field: str, text: str) -> None:
         self.name = f"name.{name}"
         self.text = text
-        self._view = View("thread", ((field, 1.0),))
+        self._view = schema.View("thread", ((field, 1.0),))
 
     def reads(self, context: QueryContext) -> Sequence[str]:
         """Return the family of names, and that of words, if the index knows the query as a name."""
-        return (NAME_FAMILY, "words") if len(context.terms[NAME_FAMILY]) else ()
+        return (schema.NAME_FAMILY, "words") if len(context.terms[schema.NAME_FAMILY]) else ()
 
     def compute(self, batch: CandidateBatch) -> Values:
         """Return the best match for each thread with the name."""
-        terms = batch.context.terms[NAME_FAMILY]
+        terms = batch.context.terms[schema.NAME_FAMILY]
         found = batch.presence(terms, np.ones(len(terms), np.float32), self._view)
         return np.where(found > 0, np.float32(batch.context.best_match), np.float32(0.0))
 
@@ -302,7 +292,7 @@ def feedback_terms(context: QueryContext, documents: Threads, best: Ints) -> dic
 
 def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, family: str) -> QueryTerms:
     """Return the terms with the largest sum of strengths over the threads, of those that more than one thread has."""
-    rows, field_weights = documents.terms[family], np.array(THREAD.vector(FIELDS))
+    rows, field_weights = documents.terms[family], np.array(schema.THREAD.vector(schema.FIELDS))
     posts = span_positions(documents.starts[best], documents.ends[best])
     thread_of_post = np.repeat(np.arange(len(best)), documents.ends[best] - documents.starts[best])
     entries = span_positions(rows.starts[posts], rows.ends[posts])
@@ -312,7 +302,7 @@ def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, famil
     pairs, place = np.unique((threads << TERM_BITS) | local, return_inverse=True)
     counts = np.bincount(place, field_weights[rows.fields[entries]] * rows.counts[entries], len(pairs))
     lengths = np.bincount(thread_of_post, rows.lengths[posts] @ field_weights, len(best))[pairs >> TERM_BITS]
-    mean = max(context.index.snapshot.info.lengths(family, THREAD).mean_length, 1e-9)
+    mean = max(context.index.snapshot.info.lengths(family, schema.THREAD).mean_length, 1e-9)
     strengths = context.weighting.strength(np.asarray(counts, np.float64), lengths, mean)
     numbers, place = np.unique(pairs & ((1 << TERM_BITS) - 1), return_inverse=True)
     keys = distinct[numbers].astype(np.int64)
@@ -334,7 +324,7 @@ def _heaviest(context: QueryContext, lookup: TermLookup, family: str, keys: Ints
 
 
 FEATURES: tuple[Feature, ...] = (
-    *(TermMatch(view, family) for view in VIEWS for family in FAMILIES_OF.get(view, TERM_FAMILIES)),
+    *(TermMatch(view, family) for view in schema.VIEWS for family in FAMILIES_OF.get(view, schema.TERM_FAMILIES)),
     *map(ConceptFeature, CONCEPT_FAMILIES),
     TagMatch(),
     TitleIdentity(),

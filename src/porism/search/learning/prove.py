@@ -123,9 +123,8 @@ def prove(
     """Measure a model on judged topics. `engine` ranks without it."""
     directory = ModelDirectory.open(place)
     if directory.kind not in SCORERS:
-        raise PorismError(
-            f"a model of the kind {directory.kind}, which ranks nothing", where=place, fix="name an encoder"
-        )
+        fact = f"a model of the kind {directory.kind}, which ranks nothing"
+        raise PorismError(fact, where=place, fix="name an encoder")
     first, length = reranking
     depth = DEPTH if directory.kind == "bi-encoder" else first
     texts, encoder = PostTexts(engine.content), engine.snapshot.learned.encoder
@@ -139,11 +138,15 @@ def prove(
         topics = [found for one in sets for found in collector.collect(one, len(sets) > 1, advance)]
     if not topics:
         raise PorismError("no topic has a relevant post that was judged", fix="give the qrels of these topics")
-    uses = _feature_uses(topics) + collector.candidate_use() if directory.kind == "bi-encoder" else []
-    uses.append(_measured(f"re-ranker of the first {first}", topics, first, _similarities(topics)))
-    return Proof(
-        directory.name, directory.kind, tuple(uses), collector.milliseconds, directory.megabytes, recommend(uses)
-    )
+    similarities = tuple(name for name in topics[0].signals if name != SAME_QUESTION)  # those of the model itself
+    uses: list[ModelUse] = []
+    if directory.kind == "bi-encoder":
+        signals = [*([(SAME_QUESTION,)] if SAME_QUESTION in topics[0].signals else []), similarities]
+        uses += [_measured(f"feature ({', '.join(names)})", topics, DEPTH, names) for names in signals]
+        uses += collector.candidate_use()
+    uses.append(_measured(f"re-ranker of the first {first}", topics, first, similarities))
+    cost = (collector.milliseconds, directory.megabytes)
+    return Proof(directory.name, directory.kind, tuple(uses), *cost, recommend(uses))
 
 
 def recommend(uses: Sequence[ModelUse]) -> str:
@@ -153,18 +156,6 @@ def recommend(uses: Sequence[ModelUse]) -> str:
         return "do not use it: no use gains anything"
     sure = f"p = {best.p:.3f}" if best.p < SIGNIFICANT else f"not significant (p = {best.p:.2f})"
     return f"use it as {best.use}: gain {best.gain:+.3f}, {sure}"
-
-
-def _feature_uses(topics: Sequence[ProvedTopic]) -> list[ModelUse]:
-    """Return what a bi-encoder gives as a feature: by the same question alone, for answers, and by its cosines."""
-    features: list[tuple[str, ...]] = [(SAME_QUESTION,)] if SAME_QUESTION in topics[0].signals else []
-    features.append(_similarities(topics))
-    return [_measured(f"feature ({', '.join(names)})", topics, DEPTH, names) for names in features]
-
-
-def _similarities(topics: Sequence[ProvedTopic]) -> tuple[str, ...]:
-    """Return the names of the signals that the model itself gives."""
-    return tuple(name for name in topics[0].signals if name != SAME_QUESTION)
 
 
 def _measured(use: str, topics: Sequence[ProvedTopic], first: int, names: Sequence[str]) -> ModelUse:
@@ -179,8 +170,8 @@ def _measured(use: str, topics: Sequence[ProvedTopic], first: int, names: Sequen
         after[own] = table[best, own]
         chosen.append(" ".join(f"{name} {weight:g}" for name, weight in grid[best].items()))
     before = table[0]
-    p = randomisation(after - before)
-    return ModelUse(use, len(topics), float(before.mean()), float(after.mean()), p, "; ".join(dict.fromkeys(chosen)))
+    means = (float(before.mean()), float(after.mean()))
+    return ModelUse(use, len(topics), *means, randomisation(after - before), "; ".join(dict.fromkeys(chosen)))
 
 
 class _Collector:
@@ -234,9 +225,8 @@ class _Collector:
         if not self._candidate_values:
             return []
         before, after = np.array(self._candidate_values).T
-        p = randomisation(after - before)
-        use = "source of candidates"
-        return [ModelUse(use, len(before), float(before.mean()), float(after.mean()), p, "")]
+        means = (float(before.mean()), float(after.mean()))
+        return [ModelUse("source of candidates", len(before), *means, randomisation(after - before), "")]
 
 
 Scorer = Callable[[ReadQuery, Sequence[int]], dict[str, Values]]

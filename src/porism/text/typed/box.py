@@ -76,10 +76,8 @@ def _undelimited(text: str, typed: bool) -> Iterator[QueryPart]:
             continue
         if run.start > at:
             yield QueryPart("text", text[at : run.start])
-        words = source if run.words else " ".join(_NAMED_OPERATORS.findall(source))
-        yield QueryPart(
-            "formula", source, readings[0], typed=True, others=readings[1:], words="" if run.latex else words
-        )
+        words = "" if run.latex else source if run.words else " ".join(_NAMED_OPERATORS.findall(source))
+        yield QueryPart("formula", source, readings[0], typed=True, others=readings[1:], words=words)
         at = run.end
     if at < len(text):
         yield QueryPart("text", text[at:])
@@ -123,8 +121,8 @@ class Box(NamedTuple):
     @property
     def years(self) -> tuple[int, int] | None:
         """The first and the last year, or None for all years."""
-        everything = (self.first_year, self.last_year) == (FIRST_YEAR, LAST_YEAR)
-        return None if everything else (self.first_year, self.last_year)
+        years = (self.first_year, self.last_year)
+        return None if years == (FIRST_YEAR, LAST_YEAR) else years
 
     @property
     def restricts_text(self) -> bool:
@@ -189,8 +187,7 @@ class _Found:
 
     def exclude(self, match: re.Match[str]) -> str:
         """Take an excluded word out; the minus of a formula stays."""
-        word = match["word"]
-        start = match.start()
+        word, start = match["word"], match.start()
         inside = any(first <= start < last for first, last in self._formulas)
         if inside or word in names() or find_runs(match.string[max(0, start - 12) : match.end()]):
             return match[0]

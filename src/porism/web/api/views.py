@@ -17,7 +17,7 @@ from porism.search.display.page_math import page_math
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.formulas.searcher import Mode
-from porism.search.generation.generate import AnswerBasis
+from porism.search.generation.answer_text import AnswerBasis
 from porism.search.query import SORTS, parse_part
 from porism.text.typed.box import QueryPart, split_query
 from porism.web.http.errors import BadRequest

@@ -112,13 +112,9 @@ class CitedText:
     @property
     def text(self) -> str:
         """The answer with its citations, LaTeX between dollar signs."""
-        return " ".join(sentence_text(sentence) for sentence in self.sentences)
-
-
-def sentence_text(sentence: AnswerSentence) -> str:
-    """Return a sentence with its citations at the end."""
-    marks = "".join(f" [{number}]" for number in sentence.cited)
-    return f"{as_text(sentence.segments)}{marks}"
+        return " ".join(
+            as_text(one.segments) + "".join(f" [{number}]" for number in one.cited) for one in self.sentences
+        )
 
 
 def cited_text(text: str, passages: int, whole: bool = True) -> CitedText:
@@ -142,14 +138,13 @@ def _sentence(pieces: Sequence[Segment], passages: int) -> AnswerSentence:
     marks = [mark for piece in pieces if not piece.is_formula for mark in CITATION.findall(piece.text)]
     numbers = list(dict.fromkeys(int(number) for mark in marks for number in NUMBER.findall(mark)))
     cited = tuple(number for number in numbers if 1 <= number <= passages)
-    return AnswerSentence(tuple(_without_marks(pieces)), cited, tuple(set(numbers) - set(cited)))
-
-
-def _without_marks(pieces: Iterable[Segment]) -> Iterable[HighlightedSegment]:
-    for piece in pieces:
-        text = piece.text if piece.is_formula else CITATION.sub("", piece.text)
-        if text:
-            yield HighlightedSegment("formula" if piece.is_formula else "text", text)
+    texts = (piece.text if piece.is_formula else CITATION.sub("", piece.text) for piece in pieces)
+    segments = tuple(
+        HighlightedSegment("formula" if piece.is_formula else "text", text)
+        for piece, text in zip(pieces, texts, strict=True)
+        if text
+    )
+    return AnswerSentence(segments, cited, tuple(set(numbers) - set(cited)))
 
 
 INSTRUCTION = (
@@ -189,12 +184,11 @@ def best_passage(asking: Asking) -> Extract:
 
 def best_passages(asking: Asking) -> tuple[QuotedPost, ...]:
     """Return the best posts, each with its best passage, for a language model to read and to cite."""
-    found = []
-    for post, question, _ in asking.posts:
-        passage = asking.builder.passage(post.body, PASSAGE_LENGTH)
-        if passage:
-            found.append(QuotedPost(post.id, post.thread_id, plain_title(question.title), passage))
-    return tuple(found)
+    return tuple(
+        QuotedPost(post.id, post.thread_id, plain_title(question.title), passage)
+        for post, question, _ in asking.posts
+        if (passage := asking.builder.passage(post.body, PASSAGE_LENGTH))
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,10 +205,8 @@ class AnswerBasis:
             f"[{number}] From “{as_text(source.title)}”:\n{as_text(source.passage)}"
             for number, source in enumerate(self.sources, 1)
         )
-        return (
-            Message("system", INSTRUCTION),
-            Message("user", f"Passages:\n\n{passages}\n\nQuestion: {self.question}"),
-        )
+        asked = f"Passages:\n\n{passages}\n\nQuestion: {self.question}"
+        return Message("system", INSTRUCTION), Message("user", asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,17 +243,12 @@ def stream_answer(endpoint: Endpoint, basis: AnswerBasis) -> Iterator[Writing | 
             shown = max(shown, len(done.sentences))
             if done.cut or len(text) > MOST_TEXT:
                 break
-            yield Writing(None, _unfinished(text, done))
+            every = cited_text(text, 0).sentences  # the last one may not be complete yet
+            yield Writing(None, as_text(every[-1].segments) if len(every) > len(done.sentences) else "")
     except PorismError as error:
         yield without_answer(basis, error)
         return
     yield finished_answer(basis, text, time.perf_counter() - began)
-
-
-def _unfinished(text: str, done: CitedText) -> str:
-    """Return the last sentence of a text, which is not complete yet."""
-    every = cited_text(text, 0).sentences
-    return as_text(every[-1].segments) if len(every) > len(done.sentences) else ""
 
 
 def finished_answer(basis: AnswerBasis, text: str, seconds: float) -> Extract:
