@@ -9,6 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, TypedDict, TypeVar
 
 from porism.errors import ArgumentTypeError, ArgumentValueError
@@ -142,16 +143,11 @@ def check_years(years: object, method: str, name: str = "years") -> tuple[int, i
     return first, last
 
 
-def check_sort(sort: object, method: str, name: str = "sort") -> Sort:
-    """Return the order of the hits."""
-    return check_choice(sort, method, name, SORTS)
-
-
 _CHECKS: Mapping[str, Callable[[object, str, str], Any]] = {
     "tags": check_tags,
     "years": check_years,
     "offset": check_offset,
-    "sort": check_sort,
+    "sort": partial(check_choice, choices=SORTS),
 }  # the other options are flags
 
 

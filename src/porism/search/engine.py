@@ -38,10 +38,9 @@ from porism.search.formulas.query import FAMILY, choose_readings
 from porism.search.formulas.searcher import MODES, Mode
 from porism.search.generation import answer_text
 from porism.search.generation.endpoint import Endpoint
-from porism.search.index import Index
+from porism.search.index import Frequencies, Index
 from porism.search.query import KINDS, Kind, ReadQuery, read_query
 from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
-from porism.search.reading.words import Frequencies
 from porism.search.retrieval.candidates import MOST_THREADS, ThreadCandidates
 from porism.search.retrieval.context import DEFAULT, Contexts
 from porism.search.retriever import Ranking
@@ -314,9 +313,8 @@ class Engine:
         if isinstance(query, str):
             return self._reader.read(query, as_words, verbatim)
         read = read_query(query.title or query.text, query.text if query.title else "", query.tags)
-        return TypedQuery(
-            choose_readings(read, partial(Frequencies(self.snapshot).documents, FAMILY)), Box(""), QueryReading()
-        )
+        chosen = choose_readings(read, partial(Frequencies(self.snapshot).documents, FAMILY))
+        return TypedQuery(chosen, Box(""), QueryReading())
 
     def _match(self, query: ReadQuery) -> QueryMatches:
         """Return what finds the words and formulas of a query in texts; the pages of a query share it."""

@@ -11,6 +11,7 @@ import math
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
@@ -18,14 +19,14 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import FAMILIES, FIELDS, View
+from porism.analysis.schema import FAMILIES, FIELDS
 from porism.deadline import check
 from porism.errors import PorismError
 from porism.files import atomic_file
 from porism.plugins import FEATURES, or_repair
 from porism.records import Explanation
 from porism.search.features import all_features, feature_names, formula_columns, plugin_features, unit_columns
-from porism.search.features.feature import Feature
+from porism.search.features.feature import Feature, RankingSoFar
 from porism.search.index import Adaptation, Index
 from porism.search.query import KINDS, Kind, ReadQuery
 from porism.search.retrieval.candidates import MOST_THREADS, ThreadRanking
@@ -108,14 +109,10 @@ class FeatureTable:
         """Return one row a question or answer, one column a feature in the order of `all_features()`. Features are only
         added, so that the matrix of a number of features is made once."""
         key = (kind, len(self.values))
-        if key not in self._made:
-            self._made[key] = self._matrix(kind)
-        return self._made[key]
-
-    def _matrix(self, kind: Kind) -> Matrix:
+        if key in self._made:
+            return self._made[key]
         features = all_features()
-        count = len(self.batch.ids(kind))
-        matrix = np.zeros((count, len(features)), np.float32)
+        matrix = np.zeros((len(self.batch.ids(kind)), len(features)), np.float32)
         for column, feature in enumerate(features):
             if feature.name not in self.values:
                 continue
@@ -124,6 +121,7 @@ class FeatureTable:
                 matrix[:, column] = own if feature.level == "thread" else 0.0
             else:
                 matrix[:, column] = own if feature.level == "answer" else own[self.batch.thread_of_answer]
+        self._made[key] = matrix
         return matrix
 
     def scales(self, kind: Kind, posts: int) -> Matrix:
@@ -142,6 +140,15 @@ class FeatureTable:
         else:
             units[formula_columns()] *= USUAL_SHARE / self.batch.context.formula_share
         return units.astype(np.float32)
+
+    def best_threads(self, weights: Matrix, kind: Kind, number: int) -> Ints:
+        """Return the positions of the threads with the best questions or answers by these weights, best first."""
+        factors = weights / self.scales(kind, self.batch.context.count(kind))
+        scores = self.matrix(kind)[: self.batch.ranked_count(kind)] @ factors
+        order = np.argsort(-scores, kind="stable")
+        threads = order if kind == "questions" else self.batch.thread_of_answer[order]
+        first = np.unique(threads, return_index=True)[1]
+        return np.asarray(threads[np.sort(first)[:number]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,30 +170,6 @@ class ScoredRanking(Ranking):
     thread_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class StageRanking:
-    """The candidates as the features of earlier stages rank them (`RankingSoFar`)."""
-
-    table: FeatureTable
-    weights: Matrix
-    kind: Kind
-
-    @property
-    def values(self) -> Mapping[str, Matrix]:
-        """The values of these features by name."""
-        return self.table.values
-
-    def best_threads(self, kind: Kind, number: int) -> Ints:
-        """Return the positions of the threads with the best questions or answers, best first."""
-        batch = self.table.batch
-        factors = self.weights / self.table.scales(kind, batch.context.count(kind))
-        scores = self.table.matrix(kind)[: batch.ranked_count(kind)] @ factors
-        order = np.argsort(-scores, kind="stable")
-        threads = order if kind == "questions" else batch.thread_of_answer[order]
-        first = np.unique(threads, return_index=True)[1]
-        return np.asarray(threads[np.sort(first)[:number]])
-
-
 @dataclass(frozen=True, eq=False)
 class ScoredQuery:
     """A query with its candidates and all their features."""
@@ -194,19 +177,9 @@ class ScoredQuery:
     scoring: QueryScoring
     table: FeatureTable
 
-    @property
-    def context(self) -> QueryContext:
-        """The context of the query."""
-        return self.scoring.context
-
-    @property
-    def factors(self) -> Matrix:
-        """The factor of each feature."""
-        return self.scoring.factors
-
     def scores(self, kind: Kind) -> Matrix:
         """Return the score of every question or answer of the batch."""
-        scores: Matrix = self.table.matrix(kind) @ self.factors
+        scores: Matrix = self.table.matrix(kind) @ self.scoring.factors
         return scores
 
     def ranking(self, kind: Kind, allow: Filter | None = None) -> ScoredRanking:
@@ -304,14 +277,20 @@ class FeatureReranker(Reranker):
     ) -> ScoredQuery:
         """Score threads by the features that have a weight, or by every feature (for training)."""
         weights = self.model.vector(self.kind)
-        features = self._used(weights, every)
+        pairs = zip(all_features(), weights.tolist(), strict=True)
+        features = [feature for feature, weight in pairs if every or weight > 0]
         table = FeatureTable(self._batch(context, threads, features, hidden), {})
         if len(table.batch.context.terms["words"]) and "words" in table.batch.documents.terms:
             best = float(table.batch.term_scores("words", "thread").max(initial=0.0))
-            table.batch.context = table.batch.context.with_best_match(best or 1.0)
+            table.batch.context = table.batch.context.changed(best_match=best or 1.0)
         for stage in sorted({feature.stage for feature in features}):
             own = [feature for feature in features if feature.stage == stage]
-            self._prepare(own, StageRanking(table, weights, self.kind))
+            so_far = RankingSoFar(self.kind, table.values, partial(table.best_threads, weights))
+            for feature in own:  # each name is prepared once
+                prepared = table.batch.context.prepared
+                if feature.prepares and feature.prepares not in prepared:
+                    prepared = {**prepared, feature.prepares: feature.prepare(table.batch, so_far)}
+                    table.batch.context = table.batch.context.changed(prepared=prepared)
             table.values.update(_values(own, table.batch))
         factors = weights / table.scales(self.kind, context.count(self.kind))
         return ScoredQuery(QueryScoring(table.batch.context, tuple(features), factors), table)
@@ -320,10 +299,6 @@ class FeatureReranker(Reranker):
         """Score further threads of a query that was scored before, by the same features and factors."""
         batch = self._batch(scoring.context, ChosenThreads(threads[:RERANKED]), scoring.features)
         return ScoredQuery(scoring, FeatureTable(batch, _values(scoring.features, batch)))
-
-    def _used(self, weights: Matrix, every: bool) -> list[Feature]:
-        pairs = zip(all_features(), weights.tolist(), strict=True)
-        return [feature for feature, weight in pairs if every or weight > 0]
 
     def _batch(
         self,
@@ -339,19 +314,9 @@ class FeatureReranker(Reranker):
         if hidden:
             fields = [FIELDS.index(name) for name in hidden.fields]
             documents = documents.without(len(threads.ranked) - 1, fields, hidden.families)
-        return CandidateBatch(context, documents, self._views(), len(threads.ranked), threads.sample_weight)
-
-    def _views(self) -> Mapping[str, View]:
-        if self.kind == "answers":
-            return ANSWER_VIEWS
-        return QUESTION_VIEWS if self.index.is_forum else DOCUMENT_VIEWS
-
-    def _prepare(self, features: Sequence[Feature], so_far: StageRanking) -> None:
-        """Add to the context of the batch what the features of a stage need of the ranking so far, each once."""
-        batch = so_far.table.batch
-        for feature in features:
-            if feature.prepares and feature.prepares not in batch.context.prepared:
-                batch.context = batch.context.with_prepared(feature.prepares, feature.prepare(batch, so_far))
+        views = QUESTION_VIEWS if self.index.is_forum else DOCUMENT_VIEWS
+        views = ANSWER_VIEWS if self.kind == "answers" else views
+        return CandidateBatch(context, documents, views, len(threads.ranked), threads.sample_weight)
 
 
 def _values(features: Sequence[Feature], batch: CandidateBatch) -> dict[str, Matrix]:

@@ -96,7 +96,7 @@ class Explainer:
         self._scored = scored
         self._highlighter = highlighter
         self._parts = parts
-        query = scored.context.query
+        query = scored.scoring.context.query
         words = WORD.findall(" ".join((query.title, query.body, *query.tags)))
         self._word_of = {stem(word): word.lower() for word in reversed(words)}
         self._place_of = {word: place for place, word in enumerate(dict.fromkeys(map(stem, words)))}
@@ -107,7 +107,7 @@ class Explainer:
         others = [Explanation(one.value, one.text) for one in reasons if not one.word and one.formula < 0]
         parts = [*self._words(reasons), *self._formulas(reasons, fields), *others]
         kept = sorted((part for part in parts if part.value > 0), key=lambda part: -part.value)
-        adaptation = self._scored.context.index.adaptation
+        adaptation = self._scored.scoring.context.index.adaptation
         chosen = f", by weights that this collection chose: {adaptation}" if adaptation.factors else ""
         return Explanation(sum(part.value for part in kept), f"the sum of all matches{chosen}", tuple(kept))
 
@@ -115,7 +115,7 @@ class Explainer:
         """Return the reasons of all features, in units of the score."""
         batch = self._scored.table.batch
         found: list[Reason] = []
-        for feature, factor in zip(all_features(), self._scored.factors.tolist(), strict=True):
+        for feature, factor in zip(all_features(), self._scored.scoring.factors.tolist(), strict=True):
             applies = feature.level == "thread" or candidate.answer is not None
             if feature.name not in self._scored.table.values or not factor or not applies:
                 continue
@@ -157,7 +157,7 @@ class Explainer:
                 by_formula[reason.formula][reason.text] += reason.value
         found = []
         for number, values in sorted(by_formula.items()):
-            latex = self._scored.context.query.formulas[number].parsed.latex
+            latex = self._scored.scoring.context.query.formulas[number].parsed.latex
             shown, match = self._most_similar(number, fields)
             text = f"shares parts of your formula ${latex}$"
             if shown:

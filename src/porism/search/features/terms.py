@@ -4,7 +4,7 @@ share count as further terms of the query."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,7 +16,7 @@ from porism.search.features.feature import Feature, RankingSoFar, Reason
 from porism.search.query import Kind
 from porism.search.retrieval.context import Candidate, CandidateBatch, QueryContext, Values
 from porism.search.retrieval.query_terms import CONCEPT_FAMILIES, SLOTS, QueryTerms, make_lookup, span_positions
-from porism.store.records import TermLookup, Threads
+from porism.store.records import Threads
 
 VIEW_TEXTS = {
     "thread": "in the thread",
@@ -257,7 +257,12 @@ class Feedback(Feature):
 
     def prepare(self, batch: CandidateBatch, so_far: RankingSoFar) -> dict[str, QueryTerms]:
         """Return the terms of the best threads by family; none if the query does not need them."""
-        if not needs_feedback(batch, so_far.values):
+        # Feedback is safe where threads with answers say the same in many words, and no thread is what the query names.
+        # Among documents, of which each says one thing, the words of its neighbours lead away from the right one
+        # (docs/why/ranking.md).
+        named, values = NAMED * batch.context.best_match, so_far.values
+        is_named = any(values[name].max(initial=0.0) >= named for name in NAMING if name in values)
+        if is_named or not batch.context.index.is_forum:
             return {}
         return feedback_terms(batch.context, batch.documents, so_far.best_threads("questions", BEST))
 
@@ -275,14 +280,6 @@ class Feedback(Feature):
         terms = self._terms(batch)
         named = () if terms is None else [text for text in terms.strongest(10).texts if text]
         return TEXTS[self._family].format(", ".join(named))
-
-
-def needs_feedback(batch: CandidateBatch, values: Mapping[str, Values]) -> bool:
-    """Return whether feedback is safe: threads with answers say the same in many words, and no thread is what the query
-    names. Among documents, of which each says one thing, the words of its neighbours lead away from the right one
-    (docs/why/ranking.md)."""
-    named = any(values[name].max(initial=0.0) >= NAMED * batch.context.best_match for name in NAMING if name in values)
-    return batch.context.index.is_forum and not named
 
 
 def feedback_terms(context: QueryContext, documents: Threads, best: Ints) -> dict[str, QueryTerms]:
@@ -308,19 +305,16 @@ def _feedback_terms(context: QueryContext, documents: Threads, best: Ints, famil
     keys = distinct[numbers].astype(np.int64)
     shared = np.bincount(place, minlength=len(keys)) >= min(2, len(best))
     sums = np.asarray(np.bincount(place, strengths, len(keys)), np.float64)
-    return _heaviest(context, documents.lookup, family, keys[shared], sums[shared])
-
-
-def _heaviest(context: QueryContext, lookup: TermLookup, family: str, keys: Ints, sums: Floats) -> QueryTerms:
-    """Return the terms with the largest sum x idf, with weights that sum to 1."""
+    lookup, keys, sums = documents.lookup, keys[shared], sums[shared]
+    # Those with the largest sum x idf, with weights that sum to 1.
     shortlist = np.argsort(-sums, kind="stable")[: 10 * MOST_TERMS[family]]
     weight = sums[shortlist] * context.idf(lookup.documents(family, keys[shortlist]))
     top = np.argsort(-weight, kind="stable")[: MOST_TERMS[family]]
     shares = (weight[top] / max(float(weight[top].sum()), 1e-9)).astype(np.float32)
     order = np.argsort(keys[shortlist[top]], kind="stable")
     kept = keys[shortlist[top]][order]
-    documents, texts = lookup.documents(family, kept), tuple(lookup.texts(family, kept))
-    return QueryTerms(family, kept, documents, shares[order], context.idf(documents), texts, (-1,) * len(kept))
+    counts, texts = lookup.documents(family, kept), tuple(lookup.texts(family, kept))
+    return QueryTerms(family, kept, counts, shares[order], context.idf(counts), texts, (-1,) * len(kept))
 
 
 FEATURES: tuple[Feature, ...] = (

@@ -6,7 +6,7 @@ are packed arrays with everything that the features read of them."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
@@ -82,25 +82,24 @@ class CandidateSearch:
     With `whole_only`, only formulas that contain the query are wanted."""
 
     def __init__(self, query: FormulaQuery, counts: QueryCounts, info: StoreInfo, depth: int, whole_only: bool) -> None:
-        self._info = info
-        self._depth = depth
+        self._info, self._depth, size = info, depth, info.count("formula")
         self._tuples = counts.tuples
         roots = zip(counts.roots.terms, counts.roots.documents.tolist(), strict=True)
         self._roots = [term for term, number in roots if number]
         containing = [TermQuery([term], FORMULA, MAX_CONTAINING if whole_only else depth) for term in self._roots]
         possible = with_all_paths(query) if whole_only or query.has_wildcards else []
         possible += by_shape(query) if query.has_wildcards else []
-        paths = _rarest(counts.paths, info)
+        paths = counts.paths
+        if len(paths.terms) > MAX_PATHS:  # those that the fewest formulas have; what no formula has selects nothing
+            frequencies = np.where(paths.documents == 0, size + 1, paths.documents)
+            paths = paths.some(np.argsort(frequencies, kind="stable")[:MAX_PATHS])
         self.searches = [
             *containing,
             *possible,
-            TermQuery(self._selective("tuples", counts.tuples, depth), FORMULA, depth),
-            TermQuery(self._selective("paths", paths, PATH_DEPTH), FORMULA, PATH_DEPTH),
+            TermQuery(selective_terms("tuples", counts.tuples, depth, size), FORMULA, depth),
+            TermQuery(selective_terms("paths", paths, PATH_DEPTH, size), FORMULA, PATH_DEPTH),
             TermQuery(_terms("parts", Counter(query.features.parts)), FORMULA, PART_DEPTH),
         ]
-
-    def _selective(self, family: str, counted: CountedTerms, depth: int) -> Sequence[Term]:
-        return selective_terms(family, counted, depth, self._info.count("formula"))
 
     def found(self, hits: Sequence[Hits]) -> FoundFormulas:
         """Return what the searches found, given their hits."""
@@ -113,7 +112,9 @@ class CandidateSearch:
         tuples, paths, parts = rest[-3:]
         extra = np.array([*containing, *possible], np.int64)
         numbers = np.unique(np.concatenate((tuples.numbers, paths.numbers, parts.numbers, extra)))
-        scores = np.full(len(numbers), UNLISTED_SHARE * _lowest_score(tuples, self._depth))
+        # The score that a formula outside the list cannot exceed.
+        lowest = float(tuples.scores[-1]) if len(tuples.scores) == self._depth else 0.0
+        scores = np.full(len(numbers), UNLISTED_SHARE * lowest)
         scores[np.searchsorted(numbers, tuples.numbers)] = tuples.scores
         scores /= self_score(self._tuples, self._info)
         return FoundFormulas(containing, possible, Candidates(numbers, scores))
@@ -125,15 +126,10 @@ def _terms(family: str, counts: Counter[str]) -> list[Term]:
 
 def count_terms(queries: Sequence[FormulaQuery], snapshot: Snapshot) -> list[QueryCounts]:
     """Count the terms of queries in one call."""
-    families = [
-        own
-        for query in queries
-        for own in (
-            _terms("tuples", query.tuples),
-            _terms("paths", Counter(query.features.paths)),
-            [Term("parts", text) for text in root_terms(query)],
-        )
-    ]
+    families: list[list[Term]] = []
+    for query in queries:
+        families += (_terms("tuples", query.tuples), _terms("paths", Counter(query.features.paths)))
+        families.append([Term("parts", text) for text in root_terms(query)])
     found = snapshot.statistics([term for own in families for term in own], "formula").documents
     ends = np.cumsum([len(own) for own in families]).tolist()
     counted = [CountedTerms(own, found[end - len(own) : end]) for own, end in zip(families, ends, strict=True)]
@@ -147,20 +143,6 @@ def selective_terms(family: str, counted: CountedTerms, depth: int, formulas: in
     rare = np.flatnonzero(counted.documents <= MAX_DOCUMENT_SHARE[family] * formulas)
     enough = counted.documents[rare].sum() >= MIN_POSTINGS * depth
     return counted.some(rare).terms if enough else counted.terms
-
-
-def _rarest(paths: CountedTerms, info: StoreInfo) -> CountedTerms:
-    """Return the MAX_PATHS paths that the fewest formulas have."""
-    if len(paths.terms) <= MAX_PATHS:
-        return paths
-    # Paths that no formula has select nothing.
-    frequencies = np.where(paths.documents == 0, info.count("formula") + 1, paths.documents)
-    return paths.some(np.argsort(frequencies, kind="stable")[:MAX_PATHS])
-
-
-def _lowest_score(found: Hits, depth: int) -> float:
-    """Return the score that a formula outside the list cannot exceed."""
-    return float(found.scores[-1]) if len(found.scores) == depth else 0.0
 
 
 def self_score(tuples: CountedTerms, info: StoreInfo) -> float:
@@ -213,29 +195,28 @@ class FormulaBatch(NamedTuple):
 def make_batches(queries: Sequence[FoundFormulas], read: Formulas) -> list[FormulaBatch]:
     """Return a batch for each of several queries, whose candidates were read from the store one after another."""
     scores = np.concatenate([found.candidates.tuple_scores for found in queries])
-    whole = batch_of(read, scores, np.concatenate([_levels(found) for found in queries]))
+    levels = np.full(len(scores), NO_LEVEL, np.int8)  # at which the query occurs in each candidate
+    start = 0
+    for found in queries:
+        places = start + np.searchsorted(found.candidates.numbers, list(found.containing))
+        levels[places] = list(map(LEVELS.index, found.containing.values()))
+        start += len(found.candidates.numbers)
+    whole = batch_of(read, scores, levels)
     ends = np.cumsum([len(found.candidates.numbers) for found in queries]).tolist()
     return [whole.select(slice(start, end)) for start, end in pairwise((0, *ends))]
 
 
-def _levels(found: FoundFormulas) -> npt.NDArray[np.int8]:
-    """Return the level at which the query occurs in each candidate."""
-    numbers = found.candidates.numbers
-    levels = np.full(len(numbers), NO_LEVEL, np.int8)
-    levels[np.searchsorted(numbers, list(found.containing))] = list(map(LEVELS.index, found.containing.values()))
-    return levels
-
-
 def batch_of(found: Formulas, tuple_scores: npt.NDArray[np.float64], levels: npt.NDArray[np.int8]) -> FormulaBatch:
     """Return formulas with their tuple scores and levels."""
-    return FormulaBatch(
-        found.numbers, found.visual_ids, tuple_scores, levels, found.layout, found.operators, found.paths, found.records
-    )
+    trees = (found.layout, found.operators, found.paths)
+    return FormulaBatch(found.numbers, found.visual_ids, tuple_scores, levels, *trees, found.records)
 
 
 Scores = npt.NDArray[np.float64]
 EDGE_COST = 1.0
 RENAMED_LEVEL = LEVELS.index("renamed")
+# Of a formula that is the query, that is it up to renaming, and that contains it.
+SAME_BONUS, RENAMED_BONUS, INSIDE_BONUS = 0.4, 0.1, 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,95 +228,65 @@ class FormulaContext:
     operator_labels: LabelTable
 
 
+Compute = Callable[[FormulaContext, FormulaBatch, Mapping[str, Scores]], Scores]
+
+
+@dataclass(frozen=True, slots=True)
 class FormulaFeature:
-    """One way to compare the query with candidates. `weight` is its factor in the score."""
+    """One way to compare the query with candidates. `weight` is its factor in the score.
+
+    `compute` returns the value for each candidate, given the values of the features before this one; `explain` says in
+    words what the feature found in the formula with a layout tree."""
 
     name: str
-    text: str
+    compute: Compute
+    explain: Callable[[FormulaContext, Node], str]
     weight: float = 0.25
 
-    def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Return the value for each candidate; `computed` has the values of the features before this one."""
-        raise NotImplementedError
 
-    def explain(self, context: FormulaContext, layout: Node) -> str:
-        """Say in words what the feature found in the formula with this layout tree."""
-        return self.text
+def _shared_tuples(context: FormulaContext, layout: Node) -> str:
+    tuples = context.query.tuples
+    shared = tuples & Counter(mathtuples(layout))
+    return f"{shared.total()} of {tuples.total()} layout tuples are shared"
 
 
-class TupleFeature(FormulaFeature):
-    """BM25 of layout tuples, as a share of what the query scores against itself: what the candidate search found."""
-
-    name = "tuples"
-
-    def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Return the scores of the search."""
-        return batch.tuple_scores
-
-    def explain(self, context: FormulaContext, layout: Node) -> str:
-        """Count the shared tuples."""
-        tuples = context.query.tuples
-        shared = tuples & Counter(mathtuples(layout))
-        return f"{shared.total()} of {tuples.total()} layout tuples are shared"
-
-
-class LayoutFeature(FormulaFeature):
-    """Alignment of the layout trees in reading order."""
-
-    name = "layout"
-    text = "the same symbols in the same order and position"
-
-    def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Align symbols and the edges between them."""
-        return similarities(context.query.layout, batch.layout, context.layout_labels, EDGE_COST)
-
-
-class OperatorFeature(FormulaFeature):
-    """Alignment of the operator trees in normal form, in pre-order."""
-
-    name = "operators"
-    text = "the same operators and operands in the same order"
-
-    def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Align operators and operands."""
-        return similarities(context.query.operators, batch.operators, context.operator_labels, 0.0)
-
-
-class StructureFeature(FormulaFeature):
-    """The largest common substructure of the operator trees."""
-
-    name = "structure"
-    text = "the largest common structure, with names exchanged consistently"
-
-    def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Compare the paths of the operator trees."""
-        query = context.query
-        return structure_scores(query.path_groups, query.features.tree_paths.leaves, batch.paths)
-
-
-class OccurrenceFeature(FormulaFeature):
-    """A bonus for the same formula and for formulas that contain the query.
+def _occurrence(context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
+    """Give a bonus to the same formula (operator trees that align perfectly) and to formulas that contain the query.
 
     Where the query must occur, the searcher replaces it by the level of the match, which then decides first."""
-
-    name = "occurrence"
-    text = "the query occurs in the formula"
-    weight = 1.0
-    same, renamed, inside = 0.4, 0.1, 0.1
-
-    def compute(self, context: FormulaContext, batch: FormulaBatch, computed: Mapping[str, Scores]) -> Scores:
-        """Give the bonus by level; operator trees that align perfectly are the same formula."""
-        whole = batch.operator_sizes == len(context.query.operators.labels)
-        renamed = np.where((batch.levels == RENAMED_LEVEL) & whole, self.renamed, 0.0)
-        inside = (batch.levels != NO_LEVEL) & (batch.levels != RENAMED_LEVEL)
-        bonus = np.where(inside, self.inside, renamed)
-        bonus[computed["operators"] > 1 - 1e-6] = self.same
-        return bonus
+    whole = batch.operator_sizes == len(context.query.operators.labels)
+    renamed = np.where((batch.levels == RENAMED_LEVEL) & whole, RENAMED_BONUS, 0.0)
+    inside = (batch.levels != NO_LEVEL) & (batch.levels != RENAMED_LEVEL)
+    bonus = np.where(inside, INSIDE_BONUS, renamed)
+    bonus[computed["operators"] > 1 - 1e-6] = SAME_BONUS
+    return bonus
 
 
-FEATURES: tuple[FormulaFeature, ...] = (
-    TupleFeature(), LayoutFeature(), OperatorFeature(), StructureFeature(), OccurrenceFeature()
-)  # fmt: skip
+FEATURES = (
+    # BM25 of layout tuples, as a share of what the query scores against itself: what the candidate search found.
+    FormulaFeature("tuples", lambda context, batch, computed: batch.tuple_scores, _shared_tuples),
+    # Alignment of the layout trees in reading order: symbols, and the edges between them.
+    FormulaFeature(
+        "layout",
+        lambda context, batch, _: similarities(context.query.layout, batch.layout, context.layout_labels, EDGE_COST),
+        lambda context, layout: "the same symbols in the same order and position",
+    ),
+    # Alignment of the operator trees in normal form, in pre-order.
+    FormulaFeature(
+        "operators",
+        lambda context, batch, _: similarities(context.query.operators, batch.operators, context.operator_labels, 0.0),
+        lambda context, layout: "the same operators and operands in the same order",
+    ),
+    # The largest common substructure of the operator trees, by their paths.
+    FormulaFeature(
+        "structure",
+        lambda context, batch, _: structure_scores(
+            context.query.path_groups, context.query.features.tree_paths.leaves, batch.paths
+        ),
+        lambda context, layout: "the largest common structure, with names exchanged consistently",
+    ),
+    FormulaFeature("occurrence", _occurrence, lambda context, layout: "the query occurs in the formula", 1.0),
+)
 OCCURRENCE = -1  # the column of the last feature
 WEIGHTS: Scores = np.array([feature.weight for feature in FEATURES])
 TREE_SHARE = 0.75  # of the weights of the first four features, those that compare trees: all but that of tuples

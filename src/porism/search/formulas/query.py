@@ -72,8 +72,7 @@ def analyse_query(formula: str | Parsed, symbols: SymbolTable) -> FormulaQuery:
 
 def layout_symbols(layout: FlatLayout, symbols: SymbolTable) -> SymbolSequence:
     """Return a layout tree in reading order as a symbol sequence."""
-    known = known_symbols(layout, symbols)  # as for every formula of the index
-    if known is not None:
+    if known := known_symbols(layout, symbols):  # as for every formula of the index
         return known
     label_ids = _LabelIds(symbols)
     labels = label_ids.intern(layout.labels)
@@ -111,9 +110,7 @@ class _LabelIds:
     def intern(self, labels: list[str]) -> list[int]:
         """Return the id of each label."""
         known, size = self._known, len(self._known)
-        return [
-            known[label] if label in known else self._new.setdefault(label, size + len(self._new)) for label in labels
-        ]
+        return [known[one] if one in known else self._new.setdefault(one, size + len(self._new)) for one in labels]
 
     def weights(self, ids: list[int], weights: np.ndarray[tuple[int], np.dtype[np.float64]]) -> list[float]:
         """Return the weight of each label; wildcards weigh nothing."""
@@ -137,13 +134,11 @@ def choose_readings(query: ReadQuery, documents: Documents) -> ReadQuery:
     """Return the query with the best supported reading of each formula; of equals the most usual one."""
     if not any(formula.others for formula in query.formulas):
         return query
-    return replace(query, formulas=tuple(_chosen(formula, documents) for formula in query.formulas))
-
-
-def _chosen(formula: QueryFormula, documents: Documents) -> QueryFormula:
-    if not formula.others:
-        return formula
-    return QueryFormula(best_reading((formula.parsed, *formula.others), documents), formula.field)
+    chosen = (
+        QueryFormula(best_reading((one.parsed, *one.others), documents), one.field) if one.others else one
+        for one in query.formulas
+    )
+    return replace(query, formulas=tuple(chosen))
 
 
 def best_reading(readings: Sequence[Parsed], documents: Documents) -> Parsed:
@@ -253,7 +248,13 @@ def match_trees(
     unmatched = 0
     pattern = PreparedTree(query.parsed.operators)
     limit = MAX_MATCHED_WILDCARDS if query.has_wildcards else MAX_MATCHED
-    examined = _with_needed_labels(pattern, labels, batch, np.array(numbers, np.int64))[:limit]
+    examined, operators = np.array(numbers, np.int64), batch.operators
+    needed = [labels.get(label, -1) for label in pattern.required("renamed")]  # even under renaming
+    complete = np.zeros(len(numbers), np.bool_)
+    if -1 not in needed:
+        at = np.searchsorted(batch.numbers, examined)
+        has_all(operators.starts[at], operators.ends[at], operators.labels, np.array(needed, np.int32), complete)
+    examined = examined[complete][:limit]
     with time_limit(MATCH_SHARE * remaining()):
         for number, packed in zip(examined.tolist(), batch.records.trees(examined), strict=True):
             match = None if passed() else find(pattern, unpack(packed)[1], budget=MATCH_BUDGET).match
@@ -265,18 +266,6 @@ def match_trees(
     if unmatched:
         shorten()
     return MatchedFormulas(found, unmatched)
-
-
-def _with_needed_labels(
-    pattern: PreparedTree, labels: Mapping[str, int], batch: FormulaBatch, numbers: npt.NDArray[np.int64]
-) -> npt.NDArray[np.int64]:
-    """Return those of the formulas, in order, that have all labels which the pattern needs even under renaming."""
-    needed = [labels.get(label, -1) for label in pattern.required("renamed")]
-    complete = np.zeros(len(numbers), np.bool_)
-    if -1 not in needed:
-        at, operators = np.searchsorted(batch.numbers, numbers), batch.operators
-        has_all(operators.starts[at], operators.ends[at], operators.labels, np.array(needed, np.int32), complete)
-    return numbers[complete]
 
 
 @compiled

@@ -138,35 +138,26 @@ def renamed_variables(query: FlatLayout, item: FlatLayout, pairs: Iterable[Symbo
 
 def ranks_within_shape(ordered: Sequence[int], operators: SymbolSequences, table: LabelTable) -> list[int]:
     """For each candidate, in the order given, count the candidates of the same shape before it."""
-    seen: Counter[bytes] = Counter()
+    seen: Counter[tuple[int, ...]] = Counter()
     ranks: list[int] = []
     for candidate in ordered:
-        shape = _shape(candidate, operators, table)
+        labels = operators.labels[operators.starts[candidate] : operators.ends[candidate]]
+        variables: dict[int, int] = {}  # by the order of their first occurrence; all numbers are the same
+        shape = tuple(
+            -2 - variables.setdefault(label, len(variables)) if kind == VARIABLE else -1 if kind == NUMBER else label
+            for label, kind in zip(labels.tolist(), table.kinds[labels].tolist(), strict=True)
+        )
         ranks.append(seen[shape])
         seen[shape] += 1
     return ranks
-
-
-def _shape(candidate: int, operators: SymbolSequences, table: LabelTable) -> bytes:
-    """Encode the labels of a candidate; variables by the order of their first occurrence, all numbers the same."""
-    labels = operators.labels[operators.starts[candidate] : operators.ends[candidate]]
-    variables: dict[int, int] = {}
-    shape: list[int] = []
-    for label, kind in zip(labels.tolist(), table.kinds[labels].tolist(), strict=True):
-        if kind == VARIABLE:
-            shape.append(-2 - variables.setdefault(label, len(variables)))
-        else:
-            shape.append(-1 if kind == NUMBER else label)
-    return repr(shape).encode()
 
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
 MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")
 DEPTH = 1000  # candidates by tuples, even when fewer hits are requested
 THREADS = 2
-BLOCK_PAIRS = (
-    4_000_000  # pairs of symbols and of paths that are compared between two checks of the time limit: about 20 ms
-)
+# Pairs of symbols and of paths that are compared between two checks of the time limit: about 20 ms.
+BLOCK_PAIRS = 4_000_000
 WHOLE_BONUS = 1.5  # in levels, for a formula to which a query with wildcards binds as a whole
 
 
@@ -266,8 +257,12 @@ class FormulaSearcher:
         if not self.size or not formulas:
             nothing = TermStatistics(np.empty(0, np.int64), np.empty(0, np.int64))
             return [ScoredFormulas(np.empty(0, np.int64), np.empty(0), nothing)] * len(formulas)
-        found = self._score_all([self.analyse(one) for one in formulas], min(k, self.size))
-        return [_best(scored, k) for scored in found]
+        results = []
+        for scored in self._score_all([self.analyse(one) for one in formulas], min(k, self.size)):
+            order, batch = scored.order()[:k], scored.batch
+            scores, usage = scored.contributions[order].sum(axis=1), batch.records.usage(batch.numbers[order])
+            results.append(ScoredFormulas(batch.visual_ids[order], scores, usage, scored.unmatched))
+        return results
 
     def batch(self, numbers: npt.NDArray[np.int64]) -> FormulaBatch:
         """Return some formulas as candidates that no search has scored."""
@@ -343,12 +338,6 @@ def _hits(scored: ScoredCandidates, order: npt.NDArray[np.int64]) -> list[Formul
     rows = zip(*contributions.T.tolist(), strict=True)
     made = zip(scored.batch.visual_ids[order].tolist(), contributions.sum(axis=1).tolist(), rows, strict=True)
     return list(map(_make_hit, made))  # a thousand hits: `FormulaHit(...)` takes three times as long
-
-
-def _best(scored: ScoredCandidates, k: int) -> ScoredFormulas:
-    order, batch = scored.order()[:k], scored.batch
-    usage = batch.records.usage(batch.numbers[order])
-    return ScoredFormulas(batch.visual_ids[order], scored.contributions[order].sum(axis=1), usage, scored.unmatched)
 
 
 def _blocks(query: FormulaQuery, batch: FormulaBatch) -> int:

@@ -123,7 +123,7 @@ def _taught(engine: Engine, query: OwnQuery) -> Taught:
     that it does not count where the title is hidden."""
     scored = engine.score(engine.read(query.text), "questions", query.hidden)
     ranked = scored.table.batch.ranked_count("questions")
-    matrix = (scored.table.matrix("questions") * scored.factors)[:ranked].astype(np.float64)
+    matrix = (scored.table.matrix("questions") * scored.scoring.factors)[:ranked].astype(np.float64)
     if "title" in query.hidden.fields:
         matrix[:, [name.startswith("vectors.") for name in feature_names()]] = 0.0
     columns = np.array([[name.startswith(GROUPS[group]) for name in feature_names()] for group in GROUPS])

@@ -25,7 +25,7 @@ from porism.deadline import check
 from porism.search.index import ConceptMatch
 from porism.search.query import ReadQuery, query_features
 from porism.store.protocols import Snapshot, StoreInfo
-from porism.store.records import UNKNOWN, Term, TermRows, TermStatistics, Threads
+from porism.store.records import UNKNOWN, Term, TermRows, Threads
 from porism.store.weighting import BM25, TfIdfWeighting, length_factor, saturate
 from porism.text.read import read_official
 
@@ -126,22 +126,18 @@ def known_terms(
     for family, found, one in families:
         places = slice(start, start + len(found))
         start += len(found)
-        own = TermStatistics(statistics.keys[places], statistics.documents[places])
-        result[id(one)][family] = _select(family, terms[places], own, idf[places], one.formulas.get(family, {}))
+        keys, documents, own_idf = statistics.keys[places], statistics.documents[places], idf[places]
+        weights = np.array([term.weight for term in terms[places]], np.float32)
+        known = np.flatnonzero(keys != UNKNOWN)
+        if len(known) > MOST_TERMS:
+            known = known[np.argsort(-(weights * own_idf)[known], kind="stable")[:MOST_TERMS]]
+        kept = known[np.argsort(keys[known], kind="stable")]
+        texts = tuple(terms[places.start + at].text for at in kept.tolist())
+        origins = one.formulas.get(family, {})
+        formulas = tuple(origins.get(text, -1) for text in texts)
+        arrays = (keys[kept], documents[kept], weights[kept], own_idf[kept])
+        result[id(one)][family] = QueryTerms(family, *arrays, texts, formulas)
     return results
-
-
-def _select(
-    family: str, terms: Sequence[Term], found: TermStatistics, idf: Floats, origins: Mapping[str, int]
-) -> QueryTerms:
-    weights, keys = np.array([term.weight for term in terms], np.float32), found.keys
-    known = np.flatnonzero(keys != UNKNOWN)
-    if len(known) > MOST_TERMS:
-        known = known[np.argsort(-(weights * idf)[known], kind="stable")[:MOST_TERMS]]
-    kept = known[np.argsort(keys[known], kind="stable")]
-    texts = tuple(terms[at].text for at in kept.tolist())
-    formulas = tuple(origins.get(text, -1) for text in texts)
-    return QueryTerms(family, keys[kept], found.documents[kept], weights[kept], idf[kept], texts, formulas)
 
 
 def encoder_text(query: ReadQuery) -> str:
@@ -363,10 +359,9 @@ def _weigh(
 
 def contributions(rows: TermRows, posts: range, keys: Ints, scores: Floats, view: ViewTable) -> dict[int, float]:
     """Return what each term adds, by its position in `keys`, to the score of some posts together, in one view."""
-    found: dict[int, float] = {}
     weights, mean = view.weights[0], float(view.means[0])
     if not len(keys) or mean <= 0:
-        return found
+        return {}
     counts = np.zeros(len(keys))
     length = 0.0
     for post in posts:
@@ -377,6 +372,5 @@ def contributions(rows: TermRows, posts: range, keys: Ints, scores: Floats, view
         length += float(weights @ rows.lengths[post])
     places = np.flatnonzero(counts)
     strengths = view.weightings[0].strength(counts[places], np.full(len(places), length), mean)
-    for place, strength in zip(places.tolist(), strengths.tolist(), strict=True):
-        found[place] = float(scores[place]) * strength
-    return found
+    pairs = zip(places.tolist(), strengths.tolist(), strict=True)
+    return {place: float(scores[place]) * strength for place, strength in pairs}
