@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from porism.corpus.build.fields import Field, make_field
 from porism.corpus.sources.raw import Form
-from porism.text.sanitize import OPEN, placeholder
+from porism.text.markup import OPEN, placeholder
 from porism.text.segment import Segment, escape_text
 
 

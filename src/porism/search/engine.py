@@ -18,7 +18,7 @@ from porism.corpus.content import Content
 from porism.deadline import check
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
-from porism.search import arguments
+from porism.search import query as queries
 from porism.search.answers.reranker import (
     FeatureReranker,
     FeatureTable,
@@ -121,7 +121,7 @@ class Engine:
         posts is now (by default, where it was when they were made), or "none" to search without them. `verify` says
         what is compared with its checksums before: "quick" the smaller files, "all" every file, "none" nothing but
         sizes. `weighting` is how terms of posts are weighed."""
-        chosen = arguments.check_choice(verify, "open", "verify", VERIFY)
+        chosen = queries.check_choice(verify, "open", "verify", VERIFY)
         fitted = load_model(None if model is None else Path(model))
         store = open_store(address, chosen, encoder)
         with explained(store):
@@ -139,14 +139,14 @@ class Engine:
 
     @_explain_damage
     def search(
-        self, query: str | Query, k: int = 10, kind: Kind = "answers", **options: Unpack[arguments.SearchOptions]
+        self, query: str | Query, k: int = 10, kind: Kind = "answers", **options: Unpack[queries.SearchOptions]
     ) -> Results:
         """Return a page of the best answers or questions for words and formulas. `SearchOptions` lists the options.
 
         Operators narrow the query: `"exact phrase"`, `-excluded`, `tag:`, `user:`, `is:accepted`, `after:`,
         `before:`."""
         began = time.perf_counter()
-        asked = arguments.check_search(query, k, kind, options)
+        asked = queries.check_search(query, k, kind, options)
         read, box, reading = self._understood(asked.query, asked.as_words, asked.verbatim)
         read = read if asked.expand else replace(read, expand=False)
         kind = self._available(asked.kind)
@@ -236,16 +236,16 @@ class Engine:
     @_explain_damage
     def formulas(self, latex: str, k: int = 10, mode: Mode = "similar", offset: int = 0) -> FormulaResults:
         """Return a page of distinct formulas that match one, with the posts that use them."""
-        latex = arguments.check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
-        k, offset = arguments.check_count(k, "formulas"), arguments.check_offset(offset, "formulas")
-        mode = arguments.check_choice(mode, "formulas", "mode", MODES)
+        latex = queries.check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
+        k, offset = queries.check_count(k, "formulas"), queries.check_offset(offset, "formulas")
+        mode = queries.check_choice(mode, "formulas", "mode", MODES)
         return formula_page(self.index.formulas, self.content, latex, k, mode, offset)
 
     @_explain_damage
     def explain(self, query: str | Query, id: int) -> Explanation:
         """Explain the score of a post for a query; the parts sum to the score."""
-        read = self.read(arguments.check_query(query, "explain"))
-        located = locate_post(self.snapshot, arguments.check_integer(id, "explain", "id", example=754))
+        read = self.read(queries.check_query(query, "explain"))
+        located = locate_post(self.snapshot, queries.check_integer(id, "explain", "id", example=754))
         scoring = self.rank(read, located.kind).scoring
         query_parts = QueryParts(self._matches(read).parts, self._highlighter(read))
         return explain_post(self._rerankers[located.kind], scoring, located, query_parts)
@@ -253,7 +253,7 @@ class Engine:
     @_explain_damage
     def highlights(self, query: str | Query, posts: Sequence[int]) -> SnippetBuilder:
         """Return what highlights the words and formulas of a query in some posts, as the page of a thread does."""
-        read = self.read(arguments.check_query(query, "highlights"))
+        read = self.read(queries.check_query(query, "highlights"))
         matches = self._matches(read)
         self._posts(posts, matches)
         return SnippetBuilder(matches, self._highlighter(read))
@@ -270,7 +270,7 @@ class Engine:
         one."""
         asking = self._asking(query)
         found = answer_text.best_passage(asking)
-        if self.endpoint is None or not found.text or not arguments.check_flag(generate, "ask", "generate"):
+        if self.endpoint is None or not found.text or not queries.check_flag(generate, "ask", "generate"):
             return found
         check()
         return answer_text.generate_answer(self.endpoint, self._basis(query, asking, found))
@@ -283,7 +283,7 @@ class Engine:
 
     def _asking(self, query: str | Query) -> answer_text.Asking:
         began = time.perf_counter()
-        read = self.read(arguments.check_query(query, "ask"))
+        read = self.read(queries.check_query(query, "ask"))
         kind = self._available("answers")
         matches = self._matches(read)
         posts = self._posts(self.rank(read, kind).top(answer_text.MAX_POSTS).ids.tolist(), matches)
@@ -296,8 +296,8 @@ class Engine:
     @_explain_damage
     def complete(self, typed: str, k: int = 8) -> Completions:
         """Return titles, tags and formulas that continue what is typed."""
-        typed = arguments.check_text(typed, "complete", "typed", '"pythagorean"')
-        return self._completer.complete(typed, arguments.check_integer(k, "complete", "k", least=1))
+        typed = queries.check_text(typed, "complete", "typed", '"pythagorean"')
+        return self._completer.complete(typed, queries.check_integer(k, "complete", "k", least=1))
 
     @cached_property
     def _completer(self) -> Completer:

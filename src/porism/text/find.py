@@ -16,7 +16,6 @@ from unicodedata import normalize
 from porism.formula.latex.editable import EditableLatex
 from porism.formula.latex.macros import DEFINES, Budget, Macros, definitions, expand_macros
 from porism.text import markup
-from porism.text.sanitize import OPEN, placeholder
 from porism.text.segment import Text
 
 Ranges = tuple[tuple[int, int], ...]
@@ -133,7 +132,7 @@ def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges 
     pieces: list[str] = []
     last = 0
     for at, formula in enumerate(found):
-        pieces += (text[last : formula.start], placeholder(number[at]))
+        pieces += (text[last : formula.start], markup.placeholder(number[at]))
         last = formula.end
     pieces.append(text[last:])
     displayed = frozenset(
@@ -184,7 +183,7 @@ class _FieldReader:
                 formula is not None
                 and formula.end <= start
                 and formula.latex.strip()
-                and OPEN not in self.text[formula.start : formula.end]  # none of it was cut out before
+                and markup.OPEN not in self.text[formula.start : formula.end]  # none of it was cut out before
             ):
                 yield formula
                 at = formula.end
@@ -304,10 +303,10 @@ def lab_formulas(text: str) -> Extracted:
     latex: list[str] = []
 
     def take(match: re.Match[str]) -> str:
-        if OPEN in match[1]:
+        if markup.OPEN in match[1]:
             return match[0]
         latex.append(markup.decode_entities(match[1]))
-        return placeholder(len(latex) - 1)
+        return markup.placeholder(len(latex) - 1)
 
     for pattern, closer in PATTERNS.items():
         # Up to the last closing sign every opening one is closed; after it, each would be searched to the end.

@@ -298,3 +298,12 @@ def undress(inner: str) -> Undressed:
         if inner.startswith(opening) and inner.endswith(closing) and len(inner) > len(opening) + len(closing):
             return Undressed(inner[len(opening) : -len(closing)].strip(), opening, display)
     return Undressed(inner, "", False)
+
+
+# Private characters around a number keep the position of a formula while its text is read or cleaned.
+OPEN, CLOSE = "\ue000", "\ue001"
+
+
+def placeholder(number: int) -> str:
+    """Return the mark that keeps the position of formula `number` while the text is cleaned."""
+    return f"{OPEN}{number}{CLOSE}"

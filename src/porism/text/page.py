@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism.text.markup import unescape
-from porism.text.sanitize import ATTRIBUTES, SCHEMES, TAGS
+from porism.text.read import ATTRIBUTES, SCHEMES, TAGS
 from porism.text.segment import DISPLAY, STORED, TAG, WORDS, Segment, StoredPiece, Text, escape_text, stored_formula
 
 # A formula keeps the sign that follows it on its line.

@@ -24,7 +24,6 @@ from porism.formula.mathml.presentation import to_presentation
 from porism.formula.plaintext import readable
 from porism.formula.tree import Node
 from porism.records import Binding, Explanation
-from porism.search.arguments import check_choice
 from porism.search.formulas.alignment import LabelTable, SymbolPair, matched_pairs
 from porism.search.formulas.features import (
     FEATURES,
@@ -49,7 +48,7 @@ from porism.search.formulas.query import (
     match_trees,
     same_formulas,
 )
-from porism.search.query import QueryFormula, ReadQuery
+from porism.search.query import QueryFormula, ReadQuery, check_choice
 from porism.search.retriever import Ranking, Retriever
 from porism.store.protocols import Snapshot, SymbolTable
 from porism.store.records import SymbolSequences, Term, TermStatistics

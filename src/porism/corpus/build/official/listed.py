@@ -17,7 +17,7 @@ from porism.corpus.post import FormulaKind
 from porism.corpus.sources.raw import OWN_IDS, Source
 from porism.corpus.store.schema import FORMULA_KINDS
 from porism.text.markup import decode_latex
-from porism.text.sanitize import without_placeholders
+from porism.text.read import without_placeholders
 from porism.text.segment import Segment, Text
 
 BATCH = 5000

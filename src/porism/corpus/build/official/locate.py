@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from porism.corpus.build.official import NumberedFormula
-from porism.text.markup import MARKED_ID, MATH_CLASS, SPAN_CLOSE, math_span, math_spans
-from porism.text.sanitize import fill, placeholder
+from porism.text.markup import MARKED_ID, MATH_CLASS, SPAN_CLOSE, math_span, math_spans, placeholder
+from porism.text.read import fill
 
 LINE_ENDS = re.compile(r"\r\n|[\r\n]")
 SPAN = f'<span class="{MATH_CLASS}">'

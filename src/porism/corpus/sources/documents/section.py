@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from porism.corpus.post import LEVEL
 from porism.text.find import Extracted
 from porism.text.markup import math_span
-from porism.text.sanitize import fill
+from porism.text.read import fill
 
 
 @dataclass(frozen=True, slots=True)
