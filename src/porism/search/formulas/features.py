@@ -40,13 +40,6 @@ NO_LEVEL = -1
 MAX_CONTAINING = 10_000  # formulas at each level that a sub-formula search ranks
 
 
-class Candidates(NamedTuple):
-    """Numbers of formulas, ascending, and their tuple score: BM25 divided by the score of the query against itself."""
-
-    numbers: npt.NDArray[np.int64]
-    tuple_scores: npt.NDArray[np.float64]
-
-
 class CountedTerms(NamedTuple):
     """Distinct terms of one family, and how many formulas have each."""
 
@@ -68,11 +61,13 @@ class QueryCounts(NamedTuple):
 
 class FoundFormulas(NamedTuple):
     """What the searches of a query found: the numbers of formulas that contain the query, each with its strictest
-    level; of those that may contain it; and all candidates."""
+    level; of those that may contain it; and of all candidates, ascending, with their tuple scores: BM25 divided by the
+    score of the query against itself."""
 
     containing: dict[int, Level]
     possible: list[int]
-    candidates: Candidates
+    numbers: npt.NDArray[np.int64]
+    tuple_scores: npt.NDArray[np.float64]
 
 
 class CandidateSearch:
@@ -117,7 +112,7 @@ class CandidateSearch:
         scores = np.full(len(numbers), UNLISTED_SHARE * lowest)
         scores[np.searchsorted(numbers, tuples.numbers)] = tuples.scores
         scores /= self_score(self._tuples, self._info)
-        return FoundFormulas(containing, possible, Candidates(numbers, scores))
+        return FoundFormulas(containing, possible, numbers, scores)
 
 
 def _terms(family: str, counts: Counter[str]) -> list[Term]:
@@ -194,15 +189,15 @@ class FormulaBatch(NamedTuple):
 
 def make_batches(queries: Sequence[FoundFormulas], read: Formulas) -> list[FormulaBatch]:
     """Return a batch for each of several queries, whose candidates were read from the store one after another."""
-    scores = np.concatenate([found.candidates.tuple_scores for found in queries])
+    scores = np.concatenate([found.tuple_scores for found in queries])
     levels = np.full(len(scores), NO_LEVEL, np.int8)  # at which the query occurs in each candidate
     start = 0
     for found in queries:
-        places = start + np.searchsorted(found.candidates.numbers, list(found.containing))
+        places = start + np.searchsorted(found.numbers, list(found.containing))
         levels[places] = list(map(LEVELS.index, found.containing.values()))
-        start += len(found.candidates.numbers)
+        start += len(found.numbers)
     whole = batch_of(read, scores, levels)
-    ends = np.cumsum([len(found.candidates.numbers) for found in queries]).tolist()
+    ends = np.cumsum([len(found.numbers) for found in queries]).tolist()
     return [whole.select(slice(start, end)) for start, end in pairwise((0, *ends))]
 
 

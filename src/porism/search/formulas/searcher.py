@@ -287,7 +287,7 @@ class FormulaSearcher:
         ]
         hits = iter(snapshot.search([search for plan in plans for search in plan.searches]))
         found = [plan.found([next(hits) for _ in plan.searches]) for plan in plans]
-        batches = make_batches(found, snapshot.formulas(np.concatenate([own.candidates.numbers for own in found])))
+        batches = make_batches(found, snapshot.formulas(np.concatenate([own.numbers for own in found])))
         return [self._score(*one, mode) for one in zip(contexts, found, batches, strict=True)]
 
     def _score(

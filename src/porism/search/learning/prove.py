@@ -203,22 +203,22 @@ class _Collector:
         for number, topic in enumerate(judged.topics):
             advance(1)
             relevant = {post for post, grade in judged.grades.get(topic.id, {}).items() if grade >= RELEVANT}
-            if relevant:
-                query = read_query(topic.title, topic.question, topic.tags)
-                yield self._topic(query, relevant, judged.name if several else str(number % FOLDS))
-
-    def _topic(self, query: ReadQuery, relevant: set[int], fold: str) -> ProvedTopic:
-        ranking = (self._without >> self._reranker).rank(query)
-        ids = ranking.ids
-        if self._with:
-            other = (self._with >> self._reranker).rank(query)
-            values = [precision_at_relevant(np.isin(one, list(relevant)), len(relevant)) for one in (ids, other.ids)]
-            self._candidate_values.append((values[0], values[1]))
-        began = time.perf_counter()
-        signals = self._scorer(query, ids[: self._depth].tolist())
-        self._seconds.append(time.perf_counter() - began)
-        padded = {name: np.concatenate((own, np.zeros(len(ids) - len(own)))) for name, own in signals.items()}
-        return ProvedTopic(fold, ranking.scores.astype(np.float64), padded, np.isin(ids, list(relevant)), len(relevant))
+            if not relevant:
+                continue
+            query = read_query(topic.title, topic.question, topic.tags)
+            ranking = (self._without >> self._reranker).rank(query)
+            ids, base = ranking.ids, ranking.scores.astype(np.float64)
+            is_relevant = np.isin(ids, list(relevant))
+            if self._with:
+                other = np.isin((self._with >> self._reranker).rank(query).ids, list(relevant))
+                before, after = (precision_at_relevant(one, len(relevant)) for one in (is_relevant, other))
+                self._candidate_values.append((before, after))
+            began = time.perf_counter()
+            signals = self._scorer(query, ids[: self._depth].tolist())
+            self._seconds.append(time.perf_counter() - began)
+            padded = {name: np.concatenate((own, np.zeros(len(ids) - len(own)))) for name, own in signals.items()}
+            fold = judged.name if several else str(number % FOLDS)
+            yield ProvedTopic(fold, base, padded, is_relevant, len(relevant))
 
     def candidate_use(self) -> list[ModelUse]:
         """Return what the model gives as a source of candidates, if the index has its vectors."""

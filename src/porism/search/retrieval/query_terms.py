@@ -231,11 +231,6 @@ class ViewTable(NamedTuple):
     means: npt.NDArray[np.float64]
     weightings: tuple[TfIdfWeighting, ...]
 
-    def one(self, view: int) -> ViewTable:
-        """Return the table of a single view."""
-        place = slice(view, view + 1)
-        return ViewTable(self.weights[place], self.means[place], self.weightings[place])
-
 
 def view_table(info: StoreInfo, family: str, views: Sequence[View], weighting: TfIdfWeighting = DEFAULT) -> ViewTable:
     """Return the table of some views in a family."""
@@ -322,8 +317,9 @@ def score_batch(
     bm25 = [one for one in weightings if isinstance(one, BM25)]
     if len(bm25) < len(weightings):
         threads = np.repeat(np.arange(len(batch.numbers)), batch.ends - batch.starts)
-        for view in range(len(views.means)):
-            out[view] = _weigh(rows, keys, scores, views.one(view), threads, len(batch.numbers))
+        for at in range(len(views.means)):
+            one = ViewTable._make(column[at : at + 1] for column in views)
+            out[at] = _weigh(rows, keys, scores, one, threads, len(batch.numbers))
         out_posts[:] = _weigh(rows, keys, scores, posts, np.arange(len(out_posts)), len(out_posts))
     elif len(keys):
         table, b = make_lookup(keys), np.array([one.b for one in bm25])
