@@ -156,13 +156,14 @@ class Engine:
         shown = self.rank(read, kind, allow)
         context = shown.scoring.context
         ranking = self._restricted(read, kind, allow, box) if box.restricts_text else shown
-        page = HitPage(self.snapshot, context, ranking, self._matches(read), self._highlighter(read), group=asked.group)
+        highlighter = self._highlighter(read)
+        page = HitPage(self.snapshot, context, ranking, self._matches(read), highlighter, group=asked.group)
         hits = page.hits(asked.offset, asked.k, asked.sort)
         return Results(
             hits,
             page.count,
             time.perf_counter() - began,
-            (*read.notes, *unmatched_notes(context.unmatched), *page.notes),
+            (*read.notes, *unmatched_notes(context.unmatched), *highlighter.notes),
             () if len(ranking) else suggestions(read, self.rank(read, kind), allow),
             len(ranking),
             also_searched(context),
@@ -237,7 +238,8 @@ class Engine:
     def formulas(self, latex: str, k: int = 10, mode: Mode = "similar", offset: int = 0) -> FormulaResults:
         """Return a page of distinct formulas that match one, with the posts that use them."""
         latex = queries.check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
-        k, offset = queries.check_count(k, "formulas"), queries.check_offset(offset, "formulas")
+        k = queries.check_integer(k, "formulas", "k", least=1)
+        offset = queries.check_integer(offset, "formulas", "offset", least=0, example=0)
         mode = queries.check_choice(mode, "formulas", "mode", MODES)
         return formula_page(self.index.formulas, self.content, latex, k, mode, offset)
 

@@ -232,16 +232,6 @@ def check_integer(value: object, method: str, name: str, *, least: int | None = 
     return number
 
 
-def check_count(k: object, method: str) -> int:
-    """Return the number of hits, at least 1."""
-    return check_integer(k, method, "k", least=1)
-
-
-def check_offset(offset: object, method: str, name: str = "offset") -> int:
-    """Return the number of hits to skip."""
-    return check_integer(offset, method, name, least=0, example=0)
-
-
 def check_choice(value: object, method: str, name: str, choices: Sequence[Choice]) -> Choice:
     """Return one of several strings."""
     listed = ", ".join(f'"{choice}"' for choice in choices)
@@ -293,7 +283,7 @@ def check_years(years: object, method: str, name: str = "years") -> tuple[int, i
 _CHECKS: Mapping[str, Callable[[object, str, str], Any]] = {
     "tags": check_tags,
     "years": check_years,
-    "offset": check_offset,
+    "offset": partial(check_integer, least=0, example=0),
     "sort": partial(check_choice, choices=SORTS),
 }  # the other options are flags
 
@@ -305,7 +295,11 @@ def check_search(query: object, k: object, kind: object, options: Mapping[str, o
             fix = f"pass one of {', '.join(SearchOptions.__annotations__)}"
             raise ArgumentTypeError(f"there is no option {name}", where="search", fix=fix)
     checked = {name: _CHECKS.get(name, check_flag)(value, "search", name) for name, value in options.items()}
-    found = check_query(query, "search"), check_count(k, "search"), check_choice(kind, "search", "kind", KINDS)
+    found = (
+        check_query(query, "search"),
+        check_integer(k, "search", "k", least=1),
+        check_choice(kind, "search", "kind", KINDS),
+    )
     return SearchRequest(*found, **checked)
 
 

@@ -51,7 +51,6 @@ class HitPage:
         self._snapshot = snapshot
         self._parts = matches.parts
         self._builder = SnippetBuilder(matches, highlighter)
-        self._highlighter = highlighter
         self._has_formulas = bool(context.query.formulas)
         self._ranking = ranking
         self._group = group
@@ -91,11 +90,6 @@ class HitPage:
     def count(self) -> int:
         """How many groups there are."""
         return len(self.groups) if self._group else len(self._ranking)
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on what is missing for lack of time."""
-        return self._highlighter.notes
 
     def _sorted(self, sort: Sort) -> list[HitGroup]:
         best = self.groups[:MOST_SORTED]
