@@ -21,7 +21,7 @@ COMPILED = {
     "formula/canonical": "rules hashed forms",
     "formula/match": "matcher",
     "analysis": "flat features",
-    "search/display": "snippet sentences highlight post_formulas shared_parts",
+    "search/display": "snippet highlight post_formulas",
 }
 # Commands that build something; others only need names and versions.
 BUILDING = {"build_ext", "bdist_wheel", "editable_wheel"}

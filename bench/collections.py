@@ -27,7 +27,7 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.content import Content
 from porism.corpus.sources.detect import open_source
 from porism.corpus.topics.files import read_topics
-from porism.search.answers.model import Model
+from porism.search.answers.reranker import Model
 from porism.search.engine import Engine
 from porism.search.learning.train import (
     RELEVANT,

@@ -41,8 +41,7 @@ from porism.search.learning.train import (
 from porism.search.query import ReadQuery, read_query
 from porism.store.embedded.encoded import DEFAULT_LENGTH
 from porism.text.read import read_official
-from porism.text.render import official_html, plain_text
-from porism.text.segment import Text
+from porism.text.segment import Text, official_html, plain_text
 
 COMMAND_SIGNS = re.compile(r"[\\{}$]")
 FORMULAS: dict[str, Callable[[str], str]] = {

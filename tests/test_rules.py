@@ -197,7 +197,7 @@ STORED_FILES = {"collection.sqlite", "manifest.json", "concepts.tsv", "vocabular
 PAST_THE_DOOR = {"web/site/backup.py": "copies the files of an index as they are"}
 OWN_FILES = {
     "lab/judging": "the journal of an assessment is a database of its own",
-    "search/analytics": "the analytics of a site are a database of their own",
+    "search/analytics.py": "the analytics of a site are a database of their own",
     "web/server/observer.py": "handles errors of the collection and of the analytics",
     "systems": "named systems keep files of their own in their cache",
     "models": "models are files of other programs",

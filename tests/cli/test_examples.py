@@ -27,7 +27,7 @@ JOURNAL = (
     "porism lab assess assign lab.journal ada A.1",
 )
 NOTES = ("mkdir notes", "echo 'The square root of 2 is irrational.' > notes/root.md")
-ANALYTICS = "import pathlib, porism.search.analytics.store as s; s.AnalyticsStore(pathlib.Path('searches.analytics'))"
+ANALYTICS = "import pathlib, porism.search.analytics as s; s.AnalyticsStore(pathlib.Path('searches.analytics'))"
 BEFORE = {
     "update": (*NOTES, "porism build notes -o notes-collection", "porism index notes-collection -o notes-index"),
     "lab agreement": JOURNAL,

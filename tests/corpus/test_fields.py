@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 
 from porism.corpus.build.fields import Field, make_field
 from porism.corpus.sources.raw import Form
-from porism.text.render import escape_text
-from porism.text.sanitize import OPEN, placeholder
-from porism.text.segment import Segment
+from porism.text.markup import OPEN, placeholder
+from porism.text.segment import Segment, escape_text
 
 
 def field_html(field: Field) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from porism.corpus.build.official import NumberedFormula, insert_spans
-from porism.text.delimiters import math_span
+from porism.text.markup import math_span
 
 BARE = '<span class="math-container">'
 

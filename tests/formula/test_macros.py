@@ -7,7 +7,7 @@ import pytest
 from porism.formula import parse, tangent
 from porism.formula.latex.editable import EditableLatex
 from porism.formula.latex.macros import FREE, RATIO, Budget, Macro, definitions, expand_macros
-from porism.text.latex import expand
+from porism.text.find import expand
 
 
 def test_definitions_of_a_document() -> None:

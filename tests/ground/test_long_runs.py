@@ -7,15 +7,14 @@ import pytest
 
 from porism.formula import parse
 from porism.formula.mathml.presentation import _TAG
-from porism.search.analytics.store import _PERSONAL
+from porism.search.analytics import _PERSONAL
 from porism.search.display.page_math import page_math
 from porism.search.generation.answer_text import CITATION
-from porism.search.reading.words import _EDGES
+from porism.search.reading.reader import _EDGES
 from porism.store.memory.building import split_title
 from porism.systems.dprl.math_amr import _GRAPH
 from porism.text.markup import decode_latex
-from porism.text.render import terminal_text
-from porism.text.segment import Segment, Text
+from porism.text.segment import Segment, Text, terminal_text
 from porism.text.typed.box import read_box
 from porism.text.typed.runs import _OPERATOR, _WORD_WITH_POINTS
 

@@ -73,7 +73,7 @@ def test_a_system_of_a_package_runs(run: Run, demo: Path, tmp_path: Path) -> Non
 def test_a_feature_of_a_package_ranks_and_explains(run: Run, demo: Path) -> None:
     code = f"""
 import porism
-from porism.search.answers.model import Model, load_model
+from porism.search.answers.reranker import Model, load_model
 from porism.search.engine import Engine
 engine = porism.open({str(demo / "index")!r})
 weights = {{**load_model().weights, "answers": {{**load_model().weights["answers"], "accepted": 5.0}}}}

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.search.analytics import store as store_module
-from porism.search.analytics.report import PositionCount, read_report
-from porism.search.analytics.store import AnalyticsStore, Click, Search, ShownHit, recordable
+from porism.search import analytics as store_module
+from porism.search.analytics import AnalyticsStore, Click, PositionCount, Search, ShownHit, read_report, recordable
 
 HITS = (ShownHit(11, 1), ShownHit(12, 2))
 NOW = 1_700_000_000.0

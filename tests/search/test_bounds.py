@@ -10,8 +10,7 @@ import pytest
 
 import porism
 from porism.search.answers import reranker
-from porism.search.answers.model import load_model
-from porism.search.answers.reranker import FeatureReranker
+from porism.search.answers.reranker import FeatureReranker, load_model
 from porism.search.engine import Engine
 from porism.search.formulas import overlap
 from porism.search.query import KINDS, Kind, ReadQuery, read_query
@@ -70,11 +69,11 @@ def test_a_bounded_number_of_formulas_is_compared(engine: Engine, monkeypatch: p
         compared.append(len(keys))
         return compare(query, keys, *more)  # type: ignore[arg-type]
 
-    monkeypatch.setattr("porism.search.features.formula_overlap.compare_formulas", recorded)
+    monkeypatch.setattr("porism.search.features.similarity.compare_formulas", recorded)
     find, rank = parts(engine, "answers")
     threads = rank.choose(find.find(QUERY, rank.depth))
     rank.score_threads(QueryContext(QUERY, engine.index), threads)
-    monkeypatch.setattr("porism.search.features.formula_overlap.THREADS_COMPARED", 3)
+    monkeypatch.setattr("porism.search.features.similarity.THREADS_COMPARED", 3)
     rank.score_threads(QueryContext(QUERY, engine.index), threads)
     assert 0 < compared[1] < compared[0]
 

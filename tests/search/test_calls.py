@@ -16,7 +16,7 @@ from porism.search.engine import Engine
 from porism.store import open_store
 from porism.store.protocols import Snapshot
 from porism.store.records import Formulas, StoredPosts, Threads
-from porism.text.render import official_html
+from porism.text.segment import official_html
 
 from .counting import CountingSnapshot
 

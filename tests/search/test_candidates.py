@@ -5,7 +5,7 @@ import pytest
 
 from formula_indexes import FormulaIndex
 from porism.analysis.schema import FORMULA
-from porism.search.formulas import candidates
+from porism.search.formulas import features
 from porism.search.formulas.query import analyse_query
 from porism.search.retrieval.candidates import bounded
 from porism.store.records import Term, TermQuery
@@ -19,8 +19,8 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> FormulaIndex:
 
 
 def searched_terms(index: FormulaIndex, latex: str, depth: int) -> set[str]:
-    counted = candidates.count_terms([analyse_query(latex, index.searcher.symbols)], index.snapshot)[0]
-    return {term.text for term in candidates.selective_terms("tuples", counted.tuples, depth, index.searcher.size)}
+    counted = features.count_terms([analyse_query(latex, index.searcher.symbols)], index.snapshot)[0]
+    return {term.text for term in features.selective_terms("tuples", counted.tuples, depth, index.searcher.size)}
 
 
 def test_in_a_small_index_all_terms_are_searched(index: FormulaIndex) -> None:
@@ -34,7 +34,7 @@ def test_in_a_large_index_the_most_frequent_terms_are_skipped(
     query = r"x=\sin(7t)"
     before = index.searcher.search(query, 5)
     everything = searched_terms(index, query, 1)
-    monkeypatch.setattr(candidates, "LARGE_INDEX", 1)
+    monkeypatch.setattr(features, "LARGE_INDEX", 1)
     kept = searched_terms(index, query, 1)
     terms = [Term("tuples", text) for text in everything]
     frequency = dict(zip(everything, index.snapshot.statistics(terms, "formula").documents.tolist(), strict=True))
@@ -48,17 +48,17 @@ def test_in_a_large_index_frequent_terms_are_searched_if_the_others_find_too_lit
 ) -> None:
     query = r"x=\sin(7t)"
     everything = searched_terms(index, query, 1000)
-    monkeypatch.setattr(candidates, "LARGE_INDEX", 1)
+    monkeypatch.setattr(features, "LARGE_INDEX", 1)
     assert searched_terms(index, query, 1000) == everything
     assert len(index.searcher.search(query, 1000)) == index.searcher.size
 
 
 def test_the_self_score_agrees_with_the_posting_lists(index: FormulaIndex) -> None:
     query = analyse_query(LATEX[7], index.searcher.symbols)
-    tuples = candidates.count_terms([query], index.snapshot)[0].tuples
+    tuples = features.count_terms([query], index.snapshot)[0].tuples
     assert {term.text: term.weight for term in tuples.terms} == query.tuples
     found = index.snapshot.search([TermQuery(tuples.terms, FORMULA, 1)])[0]
-    assert candidates.self_score(tuples, index.snapshot.info) == pytest.approx(float(found.scores[0]), rel=1e-9)
+    assert features.self_score(tuples, index.snapshot.info) == pytest.approx(float(found.scores[0]), rel=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -11,11 +11,11 @@ import pytest
 
 import porism
 from porism.search import features
-from porism.search.answers.model import Model
+from porism.search.answers.reranker import Model
 from porism.search.engine import Engine
 from porism.search.features import all_features, feature_names, formula_columns, unit_columns
 from porism.search.features.feature import Feature
-from porism.search.features.feedback import MOST_TERMS, feedback_terms
+from porism.search.features.terms import MOST_TERMS, feedback_terms
 from porism.search.query import KINDS, Kind, read_query
 from porism.search.retrieval.context import USUAL_SHARE, Candidate, CandidateBatch, QueryContext, Values
 
@@ -65,7 +65,7 @@ def test_every_feature_has_values_for_some_query(engine: Engine) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_score_is_the_sum_of_factor_and_value(engine: Engine, kind: Kind) -> None:
     scored = engine.score(read_query(QUERIES[0]), kind)
-    assert scored.scores(kind) == pytest.approx(scored.table.matrix(kind) @ scored.factors)
+    assert scored.scores(kind) == pytest.approx(scored.table.matrix(kind) @ scored.scoring.factors)
 
 
 def test_the_share_of_formulas_in_a_query(engine: Engine) -> None:

@@ -11,8 +11,15 @@ import pytest
 
 from formula_indexes import FormulaIndex
 from porism.formula.binary import unpack
-from porism.search.formulas.candidates import Candidates, FormulaBatch, FoundFormulas, make_batches
-from porism.search.formulas.features import FEATURES, WEIGHTS, FormulaFeature, compute_features
+from porism.search.formulas.features import (
+    FEATURES,
+    WEIGHTS,
+    FormulaBatch,
+    FormulaFeature,
+    FoundFormulas,
+    compute_features,
+    make_batches,
+)
 
 LATEX = [
     "a^2+b^2=c^2",
@@ -52,7 +59,7 @@ def repacked(batch: FormulaBatch) -> FormulaBatch:
 def test_a_packed_batch_scores_as_the_mapped_columns(index: FormulaIndex, query: str) -> None:
     numbers = np.array([0, 3, 5, 6], np.int64)
     found = index.snapshot.formulas(numbers)
-    own = FoundFormulas({3: "renamed", 6: "written"}, [], Candidates(numbers, np.full(4, 0.5)))
+    own = FoundFormulas({3: "renamed", 6: "written"}, [], numbers, np.full(4, 0.5))
     batch = make_batches([own], found)[0]
     context = index.searcher.analyse(query)
     expected = compute_features(context, batch)

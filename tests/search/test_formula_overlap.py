@@ -9,7 +9,7 @@ import pytest
 import porism
 from porism.analysis.schema import FIELDS
 from porism.search.engine import Engine
-from porism.search.features.formula_overlap import best_similarity, formulas_of
+from porism.search.features.similarity import best_similarity, formulas_of
 from porism.search.formulas.overlap import (
     FORMULAS_COMPARED,
     MAX_FORMULAS,

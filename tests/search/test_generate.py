@@ -11,9 +11,8 @@ import porism
 from endpoints import endpoint_server
 from porism.search.display.results import Extract, HighlightedSegment, QuotedPost
 from porism.search.engine import Engine
-from porism.search.generation.answer_text import cited_text
+from porism.search.generation.answer_text import AnswerBasis, Writing, cited_text, generate_answer, stream_answer
 from porism.search.generation.endpoint import Endpoint
-from porism.search.generation.generate import AnswerBasis, Writing, generate_answer, stream_answer
 
 PASSAGE = (HighlightedSegment("text", "Because "), HighlightedSegment("formula", "2q^2=p^2"))
 TITLE = (HighlightedSegment("text", "Is the root of two rational?"),)

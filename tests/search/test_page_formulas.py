@@ -11,7 +11,7 @@ import pytest
 from porism.formula import parse
 from porism.search.display.page_math import is_blank, page_math
 from porism.search.display.post_formulas import readable_latex
-from porism.search.display.sentences import with_unmarked
+from porism.search.display.snippet import with_unmarked
 from porism.text.segment import Segment, Text
 
 

@@ -7,7 +7,7 @@ import pytest
 import porism
 from porism.search.query import MAX_FORMULAS, read_query
 from porism.store.records import Filter
-from porism.text.typed.parts import split_query
+from porism.text.typed.box import split_query
 
 
 def kinds(text: str) -> list[tuple[str, str]]:

@@ -7,7 +7,7 @@ import pytest
 
 from porism.corpus.store.collection import Collection
 from porism.doctor.checkup import IndexCheckup
-from porism.search.answers.model import Model, load_model
+from porism.search.answers.reranker import Model, load_model
 from porism.search.engine import Engine
 from porism.search.index import Adaptation
 from porism.search.learning import teaching

@@ -9,7 +9,7 @@ import pytest
 from porism.deadline import TimeLimitExceeded, time_limit
 from porism.search.display import highlight as highlight_module
 from porism.search.engine import Engine
-from porism.search.formulas import occurrence
+from porism.search.formulas import query as formula_query
 
 
 @pytest.fixture(scope="module")
@@ -28,7 +28,7 @@ def test_matching_that_takes_too_long_leaves_similar_formulas_and_a_note(
     engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     complete = engine.formulas("?x^2+?y^2")
-    monkeypatch.setattr(occurrence, "MATCH_SHARE", -1.0)
+    monkeypatch.setattr(formula_query, "MATCH_SHARE", -1.0)
     with time_limit(600.0) as limit:
         found = engine.formulas("?x^2+?y^2")
     assert limit.shortened
@@ -39,7 +39,7 @@ def test_matching_that_takes_too_long_leaves_similar_formulas_and_a_note(
 
 def test_an_incomplete_ranking_is_not_kept(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch, time_limit(600.0):
-        patch.setattr(occurrence, "MATCH_SHARE", -1.0)
+        patch.setattr(formula_query, "MATCH_SHARE", -1.0)
         notes = engine.search("proof of $?a^2+?b^2=?c^2$").notes
     assert any("similarity alone" in note for note in notes)
     assert not any("similarity alone" in note for note in engine.search("proof of $?a^2+?b^2=?c^2$").notes)

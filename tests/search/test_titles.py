@@ -7,7 +7,7 @@ import pytest
 
 import porism
 from porism.search.engine import Engine
-from porism.search.features.names import LEAST, SHARPNESS, TitleIdentity
+from porism.search.features.terms import LEAST, SHARPNESS, TitleIdentity
 from porism.search.query import read_query
 
 

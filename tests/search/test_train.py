@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from porism.errors import PorismError
-from porism.search.answers.model import Model, load_model, save_model
+from porism.search.answers.reranker import Model, load_model, save_model
 from porism.search.features import feature_names
 from porism.search.learning.train import (
     Example,

@@ -9,7 +9,7 @@ import porism
 from porism.analysis.learned import Vocabulary
 from porism.corpus.post import Post
 from porism.search.engine import Engine
-from porism.search.reading.words import synonyms_in, without_stop_phrases
+from porism.search.reading.reader import synonyms_in, without_stop_phrases
 from porism.store.embedded.learned_files import read_vocabulary
 from porism.store.local import LocalSnapshot
 from porism.store.phrases import TextMatcher

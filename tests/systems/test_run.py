@@ -15,7 +15,7 @@ from porism.cli import main
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.files import digest_file
-from porism.search.answers.model import Model, save_model
+from porism.search.answers.reranker import Model, save_model
 from porism.systems.runs.run import RunOptions, make_run
 
 ROOT = Path(__file__).resolve().parents[2]

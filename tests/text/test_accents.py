@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.text.latex import decode_accents
+from porism.text.find import decode_accents
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from porism.text.find import find_formulas, lab_formulas
-from porism.text.sanitize import PLACEHOLDER, without_placeholders
+from porism.text.read import PLACEHOLDER, without_placeholders
 
 SPAN = '<span class="math-container">'
 

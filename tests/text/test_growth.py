@@ -14,8 +14,8 @@ from porism.corpus.sources.documents.markdown import read_markdown
 from porism.corpus.sources.documents.page import read_page
 from porism.text.markup import limit_depth
 from porism.text.page import PageRenderer
-from porism.text.sanitize import clean
-from porism.text.typed.parts import split_query
+from porism.text.read import clean
+from porism.text.typed.box import split_query
 
 READERS: dict[str, Callable[[str], object]] = {
     "markdown": read_markdown,

@@ -6,12 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from porism.text.delimiters import math_span
+from porism.text.markup import math_span, placeholder
 from porism.text.page import MOST_MATH, MathBudget, PageRenderer
-from porism.text.read import _cut_any, cut_official, read_official
-from porism.text.render import comment_source, plain_text, prose, terminal_text
-from porism.text.sanitize import clean, placeholder, segment_html
-from porism.text.segment import Segment, Text
+from porism.text.read import _cut_any, clean, cut_official, read_official, segment_html
+from porism.text.segment import Segment, Text, comment_source, plain_text, prose, terminal_text
 
 POST = '<p>Let <span class="math-container" id="7">a&lt;b &amp; c</span> be.</p><ul><li>x &lt; y</li></ul>'
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from porism.corpus.build.fields import make_field
-from porism.text.sanitize import clean
+from porism.text.read import clean
 
 
 def test_lone_surrogates_are_replaced() -> None:

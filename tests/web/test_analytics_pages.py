@@ -14,7 +14,7 @@ from starlette.testclient import TestClient
 
 import porism
 from porism.cli import main
-from porism.search.analytics.report import read_report
+from porism.search.analytics import read_report
 from porism.web.server.app import create_app
 from porism.web.server.metrics import SharedCounters
 from porism.web.server.observer import NOTHING, Operations

@@ -19,7 +19,7 @@ from porism.formula.match.matcher import find
 from porism.formula.mathml.content_writer import to_content
 from porism.formula.plaintext import formula_json, readable, tree_text
 from porism.search.display.page_math import page_math
-from porism.text.typed.parts import split_query, typed_formula
+from porism.text.typed.box import split_query, typed_formula
 
 MOST_WRITTEN = 3000  # characters of an input for which all forms are written, which takes longer than reading it
 

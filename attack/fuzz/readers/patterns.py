@@ -26,7 +26,7 @@ LONGEST = {
 # Patterns that get no such text, with the reason.
 EXCEPTIONS = {
     ("porism.corpus.sources.documents.page", "TAG"): "searches sanitised HTML, whose tags end, and short titles",
-    ("porism.text.sanitize", "TAG_OR_PLACEHOLDER"): "searches sanitised HTML, in which every < starts a tag that ends",
+    ("porism.text.read", "TAG_OR_PLACEHOLDER"): "searches sanitised HTML, in which every < starts a tag that ends",
     ("porism.text.find", "HTML"): "searches text in which every < has a > behind it",
     ("porism.text.find", "PATTERNS"): "searches text up to the last closing sign",
     ("porism.corpus.sources.documents.page", "HEADING"): "searches sanitised HTML, in which headings are closed",

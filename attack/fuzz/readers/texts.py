@@ -25,10 +25,9 @@ from porism.corpus.sources.raw import Dropped, Form, Meter, RawPost, Record, Row
 from porism.corpus.update.changes import Changes, take_record
 from porism.search.display.page_math import page_math
 from porism.search.display.post_formulas import mathml_of
-from porism.search.display.sentences import with_unmarked
+from porism.search.display.snippet import with_unmarked
 from porism.text.page import PageRenderer
-from porism.text.render import escape_text, official_html, plain_text, terminal_text
-from porism.text.segment import Text
+from porism.text.segment import Text, escape_text, official_html, plain_text, terminal_text
 from porism.text.words import stems
 
 LIBRARIES = (".rst", ".org")  # docutils and orgparse promise no bounds: the process that they run in has limits

@@ -11,8 +11,7 @@ from porism.analysis.schema import HEADING_FIELDS
 from porism.analysis.terms import stem_terms
 from porism.corpus.content import Content
 from porism.corpus.post import LEVEL, Thread
-from porism.text.render import ends_line, plain_text
-from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formula
+from porism.text.segment import STORED, TAG, WORDS, Segment, Text, ends_line, plain_text, stored_formula
 from porism.text.words import FORMULA, WORD, stems_of
 
 # A comment that points to another question, by its address or as its duplicate.

@@ -87,7 +87,7 @@ def remove_editor(args: argparse.Namespace) -> None:
 def analytics(args: argparse.Namespace) -> None:
     """Print the report."""
     from porism.evaluate.table import spreadsheet_cell
-    from porism.search.analytics.report import read_report
+    from porism.search.analytics import read_report
 
     report = read_report(Path(args.file), args.minimum, args.rows)
     if args.json:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from porism.corpus.content import Content
 from porism.corpus.post import Comment, Post
-from porism.text.render import terminal_text
+from porism.text.segment import terminal_text
 
 INSTANCES = 10
 

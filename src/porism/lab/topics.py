@@ -23,8 +23,7 @@ from porism.lab.sampling import proportional
 from porism.records import Topic, TopicFormula
 from porism.store import open_content
 from porism.text.read import read_official
-from porism.text.render import plain_text
-from porism.text.segment import Text
+from porism.text.segment import Text, plain_text
 
 WORD = re.compile(r"[^\W\d_]{2,}")
 NEAR_DUPLICATE = 0.8  # Jaccard similarity of title words from which two questions are near-duplicates

@@ -50,28 +50,25 @@ class Completer:
     def complete(self, typed: str, k: int = 8) -> Completions:
         """Return at most k continuations: tags after `tag:`, formulas in a formula, otherwise titles and tags."""
         if tag := _TAG.search(typed):
-            found = [one.text for one in self._tags if one.key.startswith(tag[1].lower())]
-            return _made("tag", [typed[: tag.start()] + f"tag:{name}" for name in found], k)
+            names = [one.text for one in self._tags if one.key.startswith(tag[1].lower())][:k]
+            return Completions(tuple(Completion("tag", f"{typed[: tag.start()]}tag:{name}") for name in names))
         if formula := _OPEN_FORMULA.search(typed):
             before, continued = typed[: formula.start()], self._continuing(formula[1], k)
-            return _made("formula", [f"{before}${one}$" for one in continued], k)
+            return Completions(tuple(Completion("formula", f"{before}${one}$") for one in continued))
         needle = " ".join(typed.lower().split())
         if len(needle) < SHORTEST:
             return Completions(())
-        titles = [Completion("title", text) for text in self._titles_with(needle, k)]
+        # Titles that begin with the text, then titles in which a word begins with it.
+        found = [one.text for one in self._titles if one.key.startswith(needle)][:k]
+        if len(found) < k:
+            inner = f" {needle}"
+            found += [one.text for one in self._titles if inner in one.key and not one.key.startswith(needle)]
+        titles = [Completion("title", text) for text in list(dict.fromkeys(found))[:k]]
         hyphenated = needle.replace(" ", "-")
         tags = [Completion("tag", f"tag:{one.text}") for one in self._tags if one.key.startswith(hyphenated)]
         latex = latex_readings(typed)[:1] if re.search(r"[\^_=+*/<>√∑∫]", typed) else ()
         formulas = [Completion("formula", f"${one}$") for text in latex for one in self._continuing(text, k)]
         return Completions(tuple([*formulas[: k // 2], *titles, *tags[:2]][:k]))
-
-    def _titles_with(self, needle: str, k: int) -> list[str]:
-        """Return titles that begin with a text, then titles in which a word begins with it."""
-        starting = [one.text for one in self._titles if one.key.startswith(needle)][:k]
-        if len(starting) < k:
-            inner = f" {needle}"
-            starting += [one.text for one in self._titles if inner in one.key and not one.key.startswith(needle)]
-        return list(dict.fromkeys(starting))[:k]
 
     def _continuing(self, latex: str, k: int) -> list[str]:
         key = _SPACES.sub("", latex)
@@ -91,10 +88,6 @@ class Completer:
     def _formulas(self) -> list[_Entry]:
         common = (one.latex.strip() for one in self._content.most_common(MAX_FORMULAS))
         return [_Entry(_SPACES.sub("", latex), latex) for latex in common if len(latex) >= SHORTEST_FORMULA]
-
-
-def _made(kind: Literal["tag", "formula"], texts: list[str], k: int) -> Completions:
-    return Completions(tuple(Completion(kind, text) for text in texts[:k]))
 
 
 EMPTY_QUERY = "type words or a formula, for example: proof that $\\sqrt{2}$ is irrational"

@@ -6,8 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Literal, Protocol
 
-from porism.search.answers.model import Model, load_model
-from porism.search.answers.reranker import FeatureReranker
+from porism.search.answers.reranker import FeatureReranker, Model, load_model
 from porism.search.formulas.searcher import FormulaRetriever, Mode
 from porism.search.index import Index
 from porism.search.query import Kind

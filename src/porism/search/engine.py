@@ -18,18 +18,15 @@ from porism.corpus.content import Content
 from porism.deadline import check
 from porism.integrity import VERIFY, Verify
 from porism.records import Explanation, Query
-from porism.search.answers.model import Model, load_model
-from porism.search.answers.reranker import FeatureReranker, FeatureTable, HiddenText, ScoredQuery, ScoredRanking
-from porism.search.arguments import (
-    SearchOptions,
-    check_choice,
-    check_count,
-    check_flag,
-    check_integer,
-    check_offset,
-    check_query,
-    check_search,
-    check_text,
+from porism.search import query as queries
+from porism.search.answers.reranker import (
+    FeatureReranker,
+    FeatureTable,
+    HiddenText,
+    Model,
+    ScoredQuery,
+    ScoredRanking,
+    load_model,
 )
 from porism.search.completion import Completer, Completions, suggestions
 from porism.search.display.explain import MAX_HIGHLIGHTED_FORMULAS, QueryParts, explain_post, locate_post
@@ -39,19 +36,11 @@ from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.display.snippet import QueryMatches, SnippetBuilder
 from porism.search.formulas.query import FAMILY, choose_readings
 from porism.search.formulas.searcher import MODES, Mode
+from porism.search.generation import answer_text
 from porism.search.generation.endpoint import Endpoint
-from porism.search.generation.generate import (
-    MAX_POSTS,
-    AnswerBasis,
-    Asking,
-    best_passage,
-    best_passages,
-    generate_answer,
-)
-from porism.search.index import Index
+from porism.search.index import Frequencies, Index
 from porism.search.query import KINDS, Kind, ReadQuery, read_query
 from porism.search.reading.reader import QueryReader, QueryReading, TypedQuery
-from porism.search.reading.words import Frequencies
 from porism.search.retrieval.candidates import MOST_THREADS, ThreadCandidates
 from porism.search.retrieval.context import DEFAULT, Contexts
 from porism.search.retriever import Ranking
@@ -132,7 +121,7 @@ class Engine:
         posts is now (by default, where it was when they were made), or "none" to search without them. `verify` says
         what is compared with its checksums before: "quick" the smaller files, "all" every file, "none" nothing but
         sizes. `weighting` is how terms of posts are weighed."""
-        chosen = check_choice(verify, "open", "verify", VERIFY)
+        chosen = queries.check_choice(verify, "open", "verify", VERIFY)
         fitted = load_model(None if model is None else Path(model))
         store = open_store(address, chosen, encoder)
         with explained(store):
@@ -150,14 +139,14 @@ class Engine:
 
     @_explain_damage
     def search(
-        self, query: str | Query, k: int = 10, kind: Kind = "answers", **options: Unpack[SearchOptions]
+        self, query: str | Query, k: int = 10, kind: Kind = "answers", **options: Unpack[queries.SearchOptions]
     ) -> Results:
         """Return a page of the best answers or questions for words and formulas. `SearchOptions` lists the options.
 
         Operators narrow the query: `"exact phrase"`, `-excluded`, `tag:`, `user:`, `is:accepted`, `after:`,
         `before:`."""
         began = time.perf_counter()
-        asked = check_search(query, k, kind, options)
+        asked = queries.check_search(query, k, kind, options)
         read, box, reading = self._understood(asked.query, asked.as_words, asked.verbatim)
         read = read if asked.expand else replace(read, expand=False)
         kind = self._available(asked.kind)
@@ -167,13 +156,14 @@ class Engine:
         shown = self.rank(read, kind, allow)
         context = shown.scoring.context
         ranking = self._restricted(read, kind, allow, box) if box.restricts_text else shown
-        page = HitPage(self.snapshot, context, ranking, self._matches(read), self._highlighter(read), group=asked.group)
+        highlighter = self._highlighter(read)
+        page = HitPage(self.snapshot, context, ranking, self._matches(read), highlighter, group=asked.group)
         hits = page.hits(asked.offset, asked.k, asked.sort)
         return Results(
             hits,
             page.count,
             time.perf_counter() - began,
-            (*read.notes, *unmatched_notes(context.unmatched), *page.notes),
+            (*read.notes, *unmatched_notes(context.unmatched), *highlighter.notes),
             () if len(ranking) else suggestions(read, self.rank(read, kind), allow),
             len(ranking),
             also_searched(context),
@@ -247,16 +237,17 @@ class Engine:
     @_explain_damage
     def formulas(self, latex: str, k: int = 10, mode: Mode = "similar", offset: int = 0) -> FormulaResults:
         """Return a page of distinct formulas that match one, with the posts that use them."""
-        latex = check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
-        k, offset = check_count(k, "formulas"), check_offset(offset, "formulas")
-        mode = check_choice(mode, "formulas", "mode", MODES)
+        latex = queries.check_text(latex, "formulas", "latex", '"a^2+b^2=c^2"')
+        k = queries.check_integer(k, "formulas", "k", least=1)
+        offset = queries.check_integer(offset, "formulas", "offset", least=0, example=0)
+        mode = queries.check_choice(mode, "formulas", "mode", MODES)
         return formula_page(self.index.formulas, self.content, latex, k, mode, offset)
 
     @_explain_damage
     def explain(self, query: str | Query, id: int) -> Explanation:
         """Explain the score of a post for a query; the parts sum to the score."""
-        read = self.read(check_query(query, "explain"))
-        located = locate_post(self.snapshot, check_integer(id, "explain", "id", example=754))
+        read = self.read(queries.check_query(query, "explain"))
+        located = locate_post(self.snapshot, queries.check_integer(id, "explain", "id", example=754))
         scoring = self.rank(read, located.kind).scoring
         query_parts = QueryParts(self._matches(read).parts, self._highlighter(read))
         return explain_post(self._rerankers[located.kind], scoring, located, query_parts)
@@ -264,7 +255,7 @@ class Engine:
     @_explain_damage
     def highlights(self, query: str | Query, posts: Sequence[int]) -> SnippetBuilder:
         """Return what highlights the words and formulas of a query in some posts, as the page of a thread does."""
-        read = self.read(check_query(query, "highlights"))
+        read = self.read(queries.check_query(query, "highlights"))
         matches = self._matches(read)
         self._posts(posts, matches)
         return SnippetBuilder(matches, self._highlighter(read))
@@ -280,35 +271,35 @@ class Engine:
         """Return the best passage with its source, at most 1,200 characters; written by a language model if there is
         one."""
         asking = self._asking(query)
-        found = best_passage(asking)
-        if self.endpoint is None or not found.text or not check_flag(generate, "ask", "generate"):
+        found = answer_text.best_passage(asking)
+        if self.endpoint is None or not found.text or not queries.check_flag(generate, "ask", "generate"):
             return found
         check()
-        return generate_answer(self.endpoint, self._basis(query, asking, found))
+        return answer_text.generate_answer(self.endpoint, self._basis(query, asking, found))
 
     @_explain_damage
-    def answer_basis(self, query: str | Query) -> AnswerBasis:
+    def answer_basis(self, query: str | Query) -> answer_text.AnswerBasis:
         """Return what a language model needs to answer a question: the best passages, and the posts they come from."""
         asking = self._asking(query)
-        return self._basis(query, asking, best_passage(asking))
+        return self._basis(query, asking, answer_text.best_passage(asking))
 
-    def _asking(self, query: str | Query) -> Asking:
+    def _asking(self, query: str | Query) -> answer_text.Asking:
         began = time.perf_counter()
-        read = self.read(check_query(query, "ask"))
+        read = self.read(queries.check_query(query, "ask"))
         kind = self._available("answers")
         matches = self._matches(read)
-        posts = self._posts(self.rank(read, kind).top(MAX_POSTS).ids.tolist(), matches)
-        return Asking(posts, SnippetBuilder(matches, self._highlighter(read)), read.notes, began)
+        posts = self._posts(self.rank(read, kind).top(answer_text.MAX_POSTS).ids.tolist(), matches)
+        return answer_text.Asking(posts, SnippetBuilder(matches, self._highlighter(read)), read.notes, began)
 
-    def _basis(self, query: str | Query, asking: Asking, extract: Extract) -> AnswerBasis:
+    def _basis(self, query: str | Query, asking: answer_text.Asking, extract: Extract) -> answer_text.AnswerBasis:
         question = query if isinstance(query, str) else f"{query.title} {query.text}".strip()
-        return AnswerBasis(question, extract, best_passages(asking))
+        return answer_text.AnswerBasis(question, extract, answer_text.best_passages(asking))
 
     @_explain_damage
     def complete(self, typed: str, k: int = 8) -> Completions:
         """Return titles, tags and formulas that continue what is typed."""
-        typed = check_text(typed, "complete", "typed", '"pythagorean"')
-        return self._completer.complete(typed, check_integer(k, "complete", "k", least=1))
+        typed = queries.check_text(typed, "complete", "typed", '"pythagorean"')
+        return self._completer.complete(typed, queries.check_integer(k, "complete", "k", least=1))
 
     @cached_property
     def _completer(self) -> Completer:
@@ -324,9 +315,8 @@ class Engine:
         if isinstance(query, str):
             return self._reader.read(query, as_words, verbatim)
         read = read_query(query.title or query.text, query.text if query.title else "", query.tags)
-        return TypedQuery(
-            choose_readings(read, partial(Frequencies(self.snapshot).documents, FAMILY)), Box(""), QueryReading()
-        )
+        chosen = choose_readings(read, partial(Frequencies(self.snapshot).documents, FAMILY))
+        return TypedQuery(chosen, Box(""), QueryReading())
 
     def _match(self, query: ReadQuery) -> QueryMatches:
         """Return what finds the words and formulas of a query in texts; the pages of a query share it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 from porism.evaluate.fusion import ScoredIds, comb_mnz, comb_sum, convex, raw_sum, rrf, score_rrf, weighted_sum
 
@@ -48,36 +48,33 @@ class ScoreRRF:
 
 
 @dataclass(frozen=True, slots=True)
-class CombSum:
+class WeightedFusion:
+    """A fusion that has no choices but the weights."""
+
+    weights: tuple[float, ...] = ()
+    combine: ClassVar[staticmethod[..., ScoredIds]]
+
+    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
+        """Return the fused ranking."""
+        return type(self).combine(rankings, _checked(self.weights, rankings))
+
+
+class CombSum(WeightedFusion):
     """CombSUM (Fox and Shaw, 1994): the sum of weight x score, the scores of each ranking scaled to 0..1."""
 
-    weights: tuple[float, ...] = ()
-
-    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
-        """Return the fused ranking."""
-        return comb_sum(rankings, _checked(self.weights, rankings))
+    combine = staticmethod(comb_sum)
 
 
-@dataclass(frozen=True, slots=True)
-class CombMNZ:
+class CombMNZ(WeightedFusion):
     """CombMNZ (Fox and Shaw, 1994): CombSUM times the number of rankings that contain the item."""
 
-    weights: tuple[float, ...] = ()
-
-    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
-        """Return the fused ranking."""
-        return comb_mnz(rankings, _checked(self.weights, rankings))
+    combine = staticmethod(comb_mnz)
 
 
-@dataclass(frozen=True, slots=True)
-class Convex:
+class Convex(WeightedFusion):
     """The weighted mean of the scores, the scores of each ranking scaled to 0..1."""
 
-    weights: tuple[float, ...] = ()
-
-    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
-        """Return the fused ranking."""
-        return convex(rankings, _checked(self.weights, rankings))
+    combine = staticmethod(convex)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,12 +89,7 @@ class ScaledSum:
         return weighted_sum(rankings, _checked(self.weights, rankings), self.if_equal)
 
 
-@dataclass(frozen=True, slots=True)
-class RawSum:
+class RawSum(WeightedFusion):
     """The sum of weight x score, the scores as they are."""
 
-    weights: tuple[float, ...] = ()
-
-    def fuse(self, rankings: Sequence[ScoredIds]) -> ScoredIds:
-        """Return the fused ranking."""
-        return raw_sum(rankings, _checked(self.weights, rankings))
+    combine = staticmethod(raw_sum)

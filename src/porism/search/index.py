@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from porism.corpus.content import Content
 from porism.search.formulas.searcher import FormulaSearcher
 from porism.search.query import ReadQuery, query_features
 from porism.store.protocols import Snapshot
+from porism.store.records import Term
 from porism.text.words import FORMULA, stems
 
 USUAL = 5  # questions with one answer in all, from which on answers are usual
@@ -64,6 +65,26 @@ class Index:
         return THREAD if self.is_forum else DOCUMENT
 
 
+class Frequencies:
+    """The numbers of threads with terms, remembered while a query is read."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        self._snapshot = snapshot
+        self._known: dict[Term, int] = {}
+
+    def ask(self, terms: Iterable[Term]) -> None:
+        """Ask for terms in one call, so that `documents` knows them."""
+        new = [one for one in dict.fromkeys(terms) if one not in self._known]
+        if new:
+            self._known.update(zip(new, self._snapshot.statistics(new).documents.tolist(), strict=True))
+
+    def documents(self, family: str, texts: Sequence[str]) -> list[int]:
+        """Return the number of threads with each term."""
+        wanted = [Term(family, text) for text in texts]
+        self.ask(wanted)
+        return [self._known[one] for one in wanted]
+
+
 # The groups of features of questions, by the start of their names, that one factor raises or lowers.
 GROUPS: Mapping[str, tuple[str, ...]] = {
     "titles": ("title.words", "title.pairs", "title.tuples", "title.paths", "title.parts"),
@@ -93,10 +114,10 @@ class Adaptation:
 
     def adapted(self, weights: Mapping[str, float]) -> Mapping[str, float]:
         """Return weights of questions by feature, multiplied by the factors of their groups."""
-        return {name: weight * self._factor(name) for name, weight in weights.items()}
-
-    def _factor(self, feature: str) -> float:
-        return next((factor for group, factor in self.factors.items() if feature.startswith(GROUPS[group])), 1.0)
+        adapted = dict(weights)
+        for group, factor in self.factors.items():
+            adapted |= {name: weight * factor for name, weight in weights.items() if name.startswith(GROUPS[group])}
+        return adapted
 
     def __str__(self) -> str:
         """Say what was chosen, and how sure it is."""
@@ -148,10 +169,6 @@ class ConceptTable:
             if term.startswith(RENAMED)
         )
         contained = [concept for part in parts for concept in self._by_formula.get(part, ())]
-        return [ConceptMatch(one, True) for one in _strongest(named)] + [
-            ConceptMatch(one, False) for one in _strongest(contained)
-        ]
-
-
-def _strongest(concepts: Sequence[Concept]) -> list[Concept]:
-    return sorted(concepts, key=lambda one: -one.strength)[:MOST_CONCEPTS]
+        found = ((named, True), (contained, False))
+        strongest = [(sorted(own, key=lambda one: -one.strength), by_name) for own, by_name in found]
+        return [ConceptMatch(one, by_name) for own, by_name in strongest for one in own[:MOST_CONCEPTS]]

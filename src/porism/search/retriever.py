@@ -9,7 +9,7 @@ it."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal, NamedTuple
@@ -95,10 +95,16 @@ class Retriever(PipelinePart):
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
         """Explain the score of a hit: by parts that sum to it if a subclass gives them, else by the rank."""
-        return _rank_of(self.search(query, DEPTH), id)
+        found = self.search(query, DEPTH)
+        at = np.flatnonzero(found.ids == id)
+        if not len(at):
+            fact = f"{id} is not among the first {DEPTH} hits of this query"
+            raise PorismError(fact, fix="name a hit of the ranking")
+        return Explanation(float(found.scores[at[0]]), f"rank {int(at[0]) + 1} of {len(found)}")
 
     def __rshift__(self, reranker: Reranker) -> Pipeline:
-        return Pipeline((*_named_parts(self), _named(reranker)))
+        parts = self.parts if isinstance(self, Pipeline) and not self.name else (_named(self),)
+        return Pipeline((*parts, _named(reranker)))
 
 
 class Reranker(PipelinePart):
@@ -183,12 +189,10 @@ class Pipeline(Retriever):
 
     def instances(self, visual_ids: Sequence[int]) -> dict[int, Formula]:
         """Return the formulas that represent visual ids in a run, as the last part chooses that chooses any."""
-        for named in reversed(self.parts):
-            choose = getattr(named.part, "instances", None)
-            if choose is not None:
-                chosen: dict[int, Formula] = choose(visual_ids)
-                return chosen
-        return {}
+        choices = (getattr(named.part, "instances", None) for named in reversed(self.parts))
+        choose = next(filter(None, choices), None)
+        chosen: dict[int, Formula] = choose(visual_ids) if choose else {}
+        return chosen
 
     @property
     def notes(self) -> tuple[str, ...]:  # type: ignore[override]
@@ -203,13 +207,8 @@ class Pipeline(Retriever):
     def __repr__(self) -> str:
         return " >> ".join(repr(named.part) for named in self.parts)
 
-    @contextmanager
-    def _reported(self, part: NamedPart) -> Iterator[None]:
-        if not self.name:
-            yield
-            return
-        with reported(self.name, part.name):
-            yield
+    def _reported(self, part: NamedPart) -> AbstractContextManager[None]:
+        return reported(self.name, part.name) if self.name else nullcontext()
 
 
 class Fused(Retriever):
@@ -258,17 +257,6 @@ def fuse(*retrievers: Retriever, method: Fusion | None = None) -> Pipeline:
 
 def _named(part: Retriever | Reranker) -> NamedPart:
     return NamedPart(type(part).__name__, part)
-
-
-def _named_parts(retriever: Retriever) -> tuple[NamedPart, ...]:
-    return retriever.parts if isinstance(retriever, Pipeline) and not retriever.name else (_named(retriever),)
-
-
-def _rank_of(found: Ranking, id: int) -> Explanation:
-    at = np.flatnonzero(found.ids == id)
-    if not len(at):
-        raise PorismError(f"{id} is not among the first {DEPTH} hits of this query", fix="name a hit of the ranking")
-    return Explanation(float(found.scores[at[0]]), f"rank {int(at[0]) + 1} of {len(found)}")
 
 
 @contextmanager

@@ -17,8 +17,7 @@ from porism.errors import PorismError
 from porism.models.directory import ModelDirectory
 from porism.records import Topic
 from porism.systems.topic_queries import topic_text
-from porism.text.render import plain_text
-from porism.text.segment import Segment, Text
+from porism.text.segment import Segment, Text, plain_text
 
 DocumentKind = Literal["answer", "question+answer"]
 # Letters of mathematical italic; that of h is in another block of Unicode.

@@ -15,7 +15,7 @@ from porism.corpus.post import Post
 from porism.evaluate.text_measures import tokenize
 from porism.models.encoder import BiEncoder
 from porism.records import Query, Topic
-from porism.search.display.sentences import whole_sentences
+from porism.search.display.snippet import whole_sentences
 from porism.search.engine import Engine
 from porism.search.generation.answer_text import MAX_LENGTH, as_text, fit, join
 from porism.search.query import ReadQuery
@@ -28,8 +28,7 @@ from porism.systems.encoded import open_bi_encoder
 from porism.systems.named_models import AppliedModel, chosen_model, named_models
 from porism.systems.topic_queries import topic_of
 from porism.text.read import read_official
-from porism.text.render import prose
-from porism.text.segment import Segment, Text
+from porism.text.segment import Segment, Text, prose
 
 
 def first_sentences(content: Content, ranking: Ranking, depth: int = 1) -> dict[int, list[list[Segment]]]:

@@ -16,10 +16,9 @@ from porism.formula.mathml.content_writer import to_content
 from porism.records import Topic, TopicFormula
 from porism.search.formulas.searcher import formula_query
 from porism.search.query import ReadQuery, read_query
-from porism.text.delimiters import math_span
+from porism.text.markup import math_span
 from porism.text.read import read_official
-from porism.text.render import plain_text
-from porism.text.segment import Segment, Text
+from porism.text.segment import Segment, Text, plain_text
 
 Field = Literal["title", "question"]
 

@@ -7,27 +7,16 @@ as the lab does, then from left to right; so ids are not always in the order of 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, islice
 from typing import Literal
+from unicodedata import normalize
 
-from porism.formula.latex.macros import Budget
-from porism.text.delimiters import (
-    DEEPEST,
-    DISPLAY_ENVIRONMENT,
-    ENVIRONMENTS,
-    LONGEST,
-    MATH_CLASS,
-    MATH_OPEN,
-    SPAN_CLOSE,
-    WRAPPERS,
-    span_end,
-    undress,
-)
-from porism.text.latex import self_contained
-from porism.text.markup import decode_entities, decode_latex, without_open_tags
-from porism.text.sanitize import OPEN, placeholder
+from porism.formula.latex.editable import EditableLatex
+from porism.formula.latex.macros import DEFINES, Budget, Macros, definitions, expand_macros
+from porism.text import markup
+from porism.text.segment import Text
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -48,12 +37,12 @@ def code_blocks(text: str) -> Ranges:
     return tuple(
         (starts[token.map[0]], starts[min(token.map[1], len(starts) - 1)])
         for token in MarkdownIt("commonmark").parse(text)
-        if token.map and _is_code(token.type, token.content)
+        if token.map
+        and (
+            token.type in ("fence", "code_block")
+            or (token.type == "html_block" and token.content.lstrip().lower().startswith(RAW))
+        )
     )
-
-
-def _is_code(kind: str, content: str) -> bool:
-    return kind in ("fence", "code_block") or (kind == "html_block" and content.lstrip().lower().startswith(RAW))
 
 
 # What the text around formulas is.
@@ -70,7 +59,7 @@ DISPLAY_CLASSES = {"span$$", "$$", "\\["}
 BLOCKS = "p|div|li|ul|ol|dl|dt|dd|h[1-6]|pre|code|blockquote|table|tr|td|th|hr|img"
 
 # What can open a formula, in HTML and in text. The names of the groups say what is done.
-BEGIN = rf"(?P<begin>\\begin\s*\{{(?P<environment>(?:{'|'.join(ENVIRONMENTS)})\*?)\}})"
+BEGIN = rf"(?P<begin>\\begin\s*\{{(?P<environment>(?:{'|'.join(markup.ENVIRONMENTS)})\*?)\}})"
 OPENERS = rf"""
     (?P<escaped>\\\$)
   | (?P<dollars>\$\$)
@@ -80,7 +69,7 @@ OPENERS = rf"""
 """
 HTML = re.compile(
     rf"""(?P<code><(?P<tag>pre|code|script|style|kbd|textarea)\b[^>]*>.*?(?:</(?P=tag)\s*>|$))
-  | (?P<span>{MATH_OPEN})
+  | (?P<span>{markup.MATH_OPEN})
   | (?P<skip><!--.*?(?:-->|$) | </?[a-zA-Z][^>]*>)
   | {OPENERS}""",
     re.VERBOSE | re.DOTALL,
@@ -94,7 +83,7 @@ LATEX = re.compile(
     re.VERBOSE | re.DOTALL,
 )
 # A query is text that may hold pasted HTML of a post; there are no rules for code, since nobody searches for it.
-QUERY = re.compile(rf"(?P<span>{MATH_OPEN}) | {OPENERS}", re.VERBOSE | re.DOTALL)
+QUERY = re.compile(rf"(?P<span>{markup.MATH_OPEN}) | {OPENERS}", re.VERBOSE | re.DOTALL)
 SYNTAXES = {"html": HTML, "text": TEXT, "latex": LATEX, "query": QUERY}
 
 NESTED = 8  # dollar signs inside words of a formula
@@ -107,7 +96,7 @@ MATH_SIGN = re.compile(r"[\\^_=+<>]")
 LONG_WORD = re.compile(r"(?:^|\s)[^\W\d_]{2,}(?:\s|$)")
 EMPHASIS = re.compile(r"</?(?P<name>[a-zA-Z]+)\b[^<>]*>")
 CLOSERS = {"[": "\\]", "(": "\\)"}
-MARKDOWN = {"em": "*", "i": "*", "strong": "**", "b": "**"}
+MARKDOWN = {"em": "*", "i": "*", "strong": "**", "b": "**", "br": " "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,10 +132,14 @@ def find_formulas(text: str, syntax: Syntax, scope: Scope = "all", code: Ranges 
     pieces: list[str] = []
     last = 0
     for at, formula in enumerate(found):
-        pieces += (text[last : formula.start], placeholder(number[at]))
+        pieces += (text[last : formula.start], markup.placeholder(number[at]))
         last = formula.end
     pieces.append(text[last:])
-    displayed = frozenset(number[at] for at, formula in enumerate(found) if _is_displayed(formula))
+    displayed = frozenset(
+        number[at]
+        for at, formula in enumerate(found)
+        if CLASSES[formula.group] in DISPLAY_CLASSES or markup.DISPLAY_ENVIRONMENT.match(formula.latex)
+    )
     budget = Budget(len(text))
     latex = tuple(found[at].latex for at in order)
     if scope == "all":  # a reader of documents, which marks formulas by spans, has expanded their macros
@@ -159,17 +152,13 @@ def formula_matches(text: str, syntax: Syntax, scope: Scope = "all", code: Range
     return _FieldReader(text, syntax, scope, code).matches()
 
 
-def _is_displayed(formula: DelimitedFormula) -> bool:
-    return CLASSES[formula.group] in DISPLAY_CLASSES or DISPLAY_ENVIRONMENT.match(formula.latex) is not None
-
-
 class _FieldReader:
     """Reads a field from left to right; what it has looked up is kept, so time grows linearly."""
 
     def __init__(self, text: str, syntax: Syntax, scope: Scope, code: Ranges) -> None:
         self.text = text
         self.pattern = SYNTAXES[syntax]
-        self.searched = without_open_tags(text) if syntax == "html" else text
+        self.searched = markup.without_open_tags(text) if syntax == "html" else text
         self.html = syntax == "html"
         self.has_spans = "span" in self.pattern.groupindex
         self.has_verbatim = "verbatim" in self.pattern.groupindex
@@ -190,28 +179,19 @@ class _FieldReader:
                 at = end
                 continue
             formula = self._formula(match)
-            if formula is not None and formula.end <= start and self._is_whole(formula):
+            if (
+                formula is not None
+                and formula.end <= start
+                and formula.latex.strip()
+                and markup.OPEN not in self.text[formula.start : formula.end]  # none of it was cut out before
+            ):
                 yield formula
                 at = formula.end
-            else:
-                at = self._behind(match)
-
-    def _behind(self, match: re.Match[str]) -> int:
-        """Return where to read on behind what is no formula: behind the whole of an environment of code."""
-        if not self.has_verbatim or not match["verbatim"]:
-            return match.end()
-        end = self._next(closing := f"\\end{{{match['name']}", match.end())
-        return end + len(closing) if end < len(self.text) else match.end()
-
-    def _is_whole(self, formula: DelimitedFormula) -> bool:
-        """Return whether a formula has content, and none of it was cut out before as another formula."""
-        return bool(formula.latex.strip()) and OPEN not in self.text[formula.start : formula.end]
-
-    def _formula(self, match: re.Match[str]) -> DelimitedFormula | None:
-        """Return the formula that starts at a match, if it is one of those that are looked for."""
-        if self.has_spans and match["span"]:
-            return self._span(match)
-        return self._opened(match) if self.scope == "all" else None
+                continue
+            at = match.end()
+            if self.has_verbatim and match["verbatim"]:  # read on behind the whole of an environment of code
+                closed = self._next(closing := f"\\end{{{match['name']}", at)
+                at = closed + len(closing) if closed < len(self.text) else at
 
     def _next(self, what: str, start: int) -> int:
         """Return the next position of a closing sign, or of a tag of a block; beyond the text if there is none."""
@@ -219,7 +199,7 @@ class _FieldReader:
         if not since <= start <= at:
             block = BLOCK_TAG.search(self.text, start) if what == BLOCK else None
             at = (block.start() if block else -1) if what == BLOCK else self.text.find(what, start)
-            at = at if at >= 0 else len(self.text) + LONGEST + 1
+            at = at if at >= 0 else len(self.text) + markup.LONGEST + 1
             self._nexts[what] = (start, at)
         return at
 
@@ -227,18 +207,23 @@ class _FieldReader:
         return self.html and self._next(BLOCK, start) < end
 
     def _latex(self, start: int, end: int) -> str:
-        return _latex(self.text[start:end], self.html)
+        """Return LaTeX as its author wrote it: line ends are blanks, tags that Markdown made of `*` are undone,
+        entities decoded once."""
+        inner = self.text[start:end]
+        if self.html and "<" in inner:
+            inner = EMPHASIS.sub(lambda tag: MARKDOWN.get(tag["name"].lower(), ""), inner)
+        return one_line(markup.decode_latex(inner)).strip()
 
-    def _span(self, match: re.Match[str]) -> DelimitedFormula | None:
-        """Return the formula of an official span; spans inside it (from `\\text` or damage) belong to it."""
-        edge = span_end(self.text, match.end(), LONGEST)
-        if edge is None:
+    def _formula(self, match: re.Match[str]) -> DelimitedFormula | None:
+        """Return the formula that an opening sign opens, if it does, and if it is one of those that are looked for."""
+        if self.has_spans and match["span"]:  # spans inside it (from `\\text` or damage) belong to it
+            edge = markup.span_end(self.text, match.end(), markup.LONGEST)
+            if edge is None:
+                return None
+            latex, opening, _ = markup.undress(self._latex(match.end(), edge.start()))
+            return DelimitedFormula(match.start(), edge.end(), latex, CLASSES.index(SPAN_CLASS[opening]))
+        if self.scope != "all":
             return None
-        latex, opening, _ = undress(self._latex(match.end(), edge.start()))
-        return DelimitedFormula(match.start(), edge.end(), latex, CLASSES.index(SPAN_CLASS[opening]))
-
-    def _opened(self, match: re.Match[str]) -> DelimitedFormula | None:
-        """Return the formula that an opening sign opens, if it does."""
         if match["dollars"]:
             return self._closed(match, "$$", "$$") or self._single(match.start() + 1)
         if match["dollar"]:
@@ -252,19 +237,19 @@ class _FieldReader:
     def _closed(self, match: re.Match[str], closer: str, group: str) -> DelimitedFormula | None:
         start = match.end()
         end = self._next(closer, start)
-        if not start < end <= start + LONGEST or self._crosses_block(start, end):
+        if not start < end <= start + markup.LONGEST or self._crosses_block(start, end):
             return None
         return DelimitedFormula(match.start(), end + len(closer), self._latex(start, end), CLASSES.index(group))
 
     def _environment(self, match: re.Match[str]) -> DelimitedFormula | None:
         edges = re.compile(rf"\\(begin|end)\s*\{{{re.escape(match['environment'])}\}}")
         depth = 1
-        for edge in islice(edges.finditer(self.text, match.end(), match.end() + LONGEST), DEEPEST):
+        for edge in islice(edges.finditer(self.text, match.end(), match.end() + markup.LONGEST), markup.DEEPEST):
             depth += 1 if edge[1] == "begin" else -1
             if depth == 0:
                 if self._crosses_block(match.end(), edge.end()):
                     return None
-                bare = match["environment"] in WRAPPERS
+                bare = match["environment"] in markup.WRAPPERS
                 latex = self._latex(match.end(), edge.start()) if bare else self._latex(match.start(), edge.end())
                 return DelimitedFormula(match.start(), edge.end(), latex, CLASSES.index("begin"))
         return None
@@ -273,7 +258,7 @@ class _FieldReader:
         """Return the formula `$..$`, unless it is a price.
 
         It ends at the nearest closing sign, or at a later one where the nearest is inside `\\text{..}`."""
-        limit = min(start + LONGEST, self._next(BLOCK, start) if self.html else start + LONGEST)
+        limit = min(start + markup.LONGEST, self._next(BLOCK, start) if self.html else start + markup.LONGEST)
         depth = nearest = signs = 0
         for sign in INSIDE.finditer(self.text, start + 1, limit):
             if sign[0] in "{}":
@@ -294,27 +279,17 @@ class _FieldReader:
         return DelimitedFormula(start, end + 1, inner, CLASSES.index("$"))
 
 
-def _latex(inner: str, html: bool) -> str:
-    """Return LaTeX as its author wrote it: line ends are blanks, tags that Markdown made of `*` are undone, entities
-    decoded once."""
-    if html and "<" in inner:
-        inner = EMPHASIS.sub(
-            lambda tag: MARKDOWN.get(tag["name"].lower(), " " if tag["name"].lower() == "br" else ""), inner
-        )
-    return one_line(decode_latex(inner)).strip()
-
-
 def one_line(latex: str) -> str:
     """Replace line ends by blanks."""
     return latex.replace("\r\n", " ").replace("\n", " ").replace("\r", " ")
 
 
-SPAN = f'<span class="{MATH_CLASS}">'
+SPAN = f'<span class="{markup.MATH_CLASS}">'
 # The patterns, and the sign that closes what each finds.
 PATTERNS = {
-    re.compile(rf"{SPAN}\$\$(.+?)\$\${SPAN_CLOSE}"): f"$${SPAN_CLOSE}",
-    re.compile(rf"{SPAN}\$(.+?)\${SPAN_CLOSE}"): f"${SPAN_CLOSE}",
-    re.compile(rf"{SPAN}(.+?){SPAN_CLOSE}"): SPAN_CLOSE,
+    re.compile(rf"{SPAN}\$\$(.+?)\$\${markup.SPAN_CLOSE}"): f"$${markup.SPAN_CLOSE}",
+    re.compile(rf"{SPAN}\$(.+?)\${markup.SPAN_CLOSE}"): f"${markup.SPAN_CLOSE}",
+    re.compile(rf"{SPAN}(.+?){markup.SPAN_CLOSE}"): markup.SPAN_CLOSE,
     re.compile(r"\$\$(.+?)\$\$"): "$$",
     re.compile(r"\$(.+?)\$"): "$",
 }
@@ -328,13 +303,68 @@ def lab_formulas(text: str) -> Extracted:
     latex: list[str] = []
 
     def take(match: re.Match[str]) -> str:
-        if OPEN in match[1]:
+        if markup.OPEN in match[1]:
             return match[0]
-        latex.append(decode_entities(match[1]))
-        return placeholder(len(latex) - 1)
+        latex.append(markup.decode_entities(match[1]))
+        return markup.placeholder(len(latex) - 1)
 
     for pattern, closer in PATTERNS.items():
         # Up to the last closing sign every opening one is closed; after it, each would be searched to the end.
         last = text.rfind(closer) + len(closer)
         text = pattern.sub(take, text[:last]) + text[last:] if closer in text else text
     return Extracted(text, tuple(latex))
+
+
+HINTS = ("\\newcommand", "\\renewcommand", "\\providecommand", "\\def", "\\DeclareMathOperator", "\\let")
+
+
+def expand(latex: str, macros: Macros, budget: Budget) -> str:
+    """Expand these macros in a formula; one beyond the budget of its text stays as typed, and is counted."""
+    if not macros or "\\" not in latex:
+        return latex
+    source = EditableLatex(latex)
+    if budget.left > 0 and expand_macros(source, macros, budget):
+        return source.text
+    budget.refused += 1
+    return latex
+
+
+def defined_macros(texts: Iterable[Text]) -> Macros:
+    """Return the macros that formulas of some texts define; on the site they hold for the whole page."""
+    marked = [text for text in texts if any(hint in text.stored for hint in HINTS)]
+    return definitions("\n".join(formula.text for text in marked for formula in text.formulas))
+
+
+def self_contained(latex: Sequence[str], budget: Budget) -> tuple[str, ...]:
+    """Expand in each formula the macros that others define; a formula that defines macros stays."""
+    defining = [formula for formula in latex if any(hint in formula for hint in HINTS) and DEFINES.search(formula)]
+    if not defining:
+        return tuple(latex)
+    macros = definitions("\n".join(defining))
+    kept = set(defining)
+    return tuple(formula if formula in kept else expand(formula, macros, budget) for formula in latex)
+
+
+ACCENTS = {"'": "\u0301", "`": "\u0300", "^": "\u0302", '"': "\u0308", "~": "\u0303", "=": "\u0304", ".": "\u0307"}
+LETTER_ACCENTS = {"c": "\u0327", "v": "\u030c", "u": "\u0306", "H": "\u030b", "r": "\u030a"}
+LETTERS = {"ss": "ß", "o": "ø", "O": "Ø", "l": "ł", "L": "Ł", "ae": "æ", "AE": "Æ", "aa": "å", "AA": "Å", "i": "ı"}
+_FORMULA = r"\$[^$]*\$"
+_ACCENT = r"\\(?P<sign>['`^\"~=.])\s?\{?\\?(?P<letter>[A-Za-z])\}?|\\(?P<name>[cvuHr])\{(?P<under>[A-Za-z])\}?"
+_LETTER = r"\{\\(?P<braced>[A-Za-z]{1,2})\}?|\\(?P<bare>ss|[oOlLi]|ae|AE|aa|AA)(?![A-Za-z])\s?"
+_PIECE = re.compile(f"{_FORMULA}|{_ACCENT}|{_LETTER}")
+
+
+def decode_accents(text: str) -> str:
+    r"""Return a text with the accented letters of LaTeX as characters; formulas between dollar signs stay.
+
+    >>> decode_accents(r"Koll\'ar, \v{C}ech, Erd\H{o}s, l'H\^{o}pital, St{\o}rmer, G\"odel")
+    "Kollár, Čech, Erdős, l'Hôpital, Størmer, Gödel"
+    """
+
+    def decoded(match: re.Match[str]) -> str:
+        if letter := match["letter"] or match["under"]:
+            mark = ACCENTS[match["sign"]] if match["sign"] else LETTER_ACCENTS[match["name"]]
+            return normalize("NFC", letter + mark)
+        return LETTERS.get(match["braced"] or match["bare"] or "", match[0])
+
+    return _PIECE.sub(decoded, text) if "\\" in text else text

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from porism.text.markup import unescape
-from porism.text.render import escape_text
-from porism.text.sanitize import ATTRIBUTES, SCHEMES, TAGS
-from porism.text.segment import DISPLAY, STORED, TAG, WORDS, Segment, StoredPiece, Text, stored_formula
+from porism.text.read import ATTRIBUTES, SCHEMES, TAGS
+from porism.text.segment import DISPLAY, STORED, TAG, WORDS, Segment, StoredPiece, Text, escape_text, stored_formula
 
 # A formula keeps the sign that follows it on its line.
 FOLLOWING = re.compile(r"[.,;:!?)\]]+")

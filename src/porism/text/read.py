@@ -1,19 +1,116 @@
-"""Reading text into segments: the official HTML form of the lab's collection and topics, and plain text.
+"""Reading text into segments: clean HTML, the official HTML form of the lab's collection and topics, and plain text.
 
-In the official form each formula is a `math-container` span with an id and escaped LaTeX."""
+HTML is cleaned by a real parser, which keeps only whitelisted tags; formulas never pass through it. Each is cut out
+before, and a placeholder of private characters keeps its position. In the official form each formula is a
+`math-container` span with an id and escaped LaTeX."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from porism.text.delimiters import MATH_CLASS, USUAL_SPAN, math_spans
+import nh3
+
 from porism.text.find import Syntax, find_formulas, one_line
-from porism.text.markup import decode_latex
-from porism.text.sanitize import Segmented, clean, placeholder, segment_html, without_placeholders
-from porism.text.segment import Segment, Text
+from porism.text.markup import (
+    CLOSE,
+    MATH_CLASS,
+    OPEN,
+    USUAL_SPAN,
+    decode_latex,
+    limit_attributes,
+    limit_depth,
+    math_spans,
+    placeholder,
+    unescape,
+)
+from porism.text.segment import Segment, Text, TextWriter, without_marks
+
+TAGS = frozenset(
+    [
+        "a", "b", "blockquote", "br", "code", "dd", "del", "div", "dl", "dt", "em", "h1", "h2", "h3", "h4", "h5",
+        "h6", "hr", "i", "img", "kbd", "li", "ol", "p", "pre", "s", "strike", "strong", "sub", "sup", "table",
+        "tbody", "td", "th", "thead", "tr", "ul",
+    ]
+)  # fmt: skip
+ATTRIBUTES = {
+    "a": {"href", "title"},
+    "img": {"src", "alt", "title", "width", "height"},
+    "ol": {"start"},
+    "td": {"align"},
+    "th": {"align"},
+}
+SCHEMES = {"http", "https", "mailto", "ftp"}
+
+# Prepared once: reading the whitelist takes as long as cleaning a post.
+CLEANER = nh3.Cleaner(tags=set(TAGS), attributes=ATTRIBUTES, url_schemes=SCHEMES, link_rel="nofollow noopener")
+
+PLACEHOLDER = re.compile(f"{OPEN}([0-9]+){CLOSE}")
+FORGED = re.compile(rf"[{OPEN}{CLOSE}]|&#(?:x0*e00[01](?![0-9a-f])|0*5734[45](?![0-9]));?", re.IGNORECASE)
+TAG = re.compile(r"<[^>]*>")
+TAG_OR_PLACEHOLDER = re.compile(f"(<[^>]*>|{OPEN}[0-9]+{CLOSE})")
+
+
+def without_placeholders(text: str) -> str:
+    """Replace placeholders that a source brings itself, as characters or as entities that the parser would decode."""
+    return FORGED.sub("\ufffd", text) if OPEN in text or CLOSE in text or "&#" in text else text
+
+
+def clean(text: str) -> str:
+    """Return HTML with only the tags and attributes of the whitelist; everything else is dropped or escaped."""
+    text = limit_depth(limit_attributes(text))
+    try:
+        return CLEANER.clean(text)
+    except UnicodeEncodeError:  # lone surrogates, which JSON can bring, are no characters
+        return CLEANER.clean(text.encode("utf-8", "replace").decode())
+
+
+def fill(text: str, replacement: Callable[[int], str]) -> str:
+    """Replace placeholder n by `replacement(n)`."""
+    return PLACEHOLDER.sub(lambda match: replacement(int(match[1])), text)
+
+
+class Segmented(NamedTuple):
+    """Clean HTML as segments, the formula's number at each position, and formulas with too large macros."""
+
+    text: Text
+    numbers: list[int]
+    unexpanded: int = 0
+
+
+def segment_html(cleaned: str, formulas: Sequence[Segment], keep_all: bool = False) -> Segmented:
+    """Segment clean HTML in which placeholder n keeps the position of `formulas[n]`.
+
+    Inside a tag (in an attribute such as `alt`) only LaTeX can replace a placeholder; with `keep_all` the formula
+    follows the tag as well."""
+    writer = TextWriter()
+    numbers: dict[int, None] = {}
+
+    def put(number: int) -> None:
+        if number < len(formulas) and number not in numbers:
+            numbers[number] = None
+            writer.formula(formulas[number])
+
+    def latex(number: int) -> str:
+        return html.escape(formulas[number].text) if number < len(formulas) else ""
+
+    for at, piece in enumerate(TAG_OR_PLACEHOLDER.split(without_marks(cleaned))):
+        if not piece:
+            continue
+        if at % 2 == 0:
+            writer.words(unescape(piece))
+        elif piece[0] == OPEN:
+            put(int(piece[1:-1]))
+        elif OPEN in piece:
+            writer.tag(fill(piece, latex))
+            for number in PLACEHOLDER.findall(piece) if keep_all else ():
+                put(int(number))
+        else:
+            writer.tag(piece)
+    return Segmented(writer.text(), list(numbers))
+
 
 # Formulas of posts have numbers as ids, those of topics `q_12`.
 NUMBER = re.compile(r"(?:q_)?([0-9]{1,18})")

@@ -23,7 +23,7 @@ from porism.systems.mathdowers.queries import (
     repaired,
     treebank_tokens,
 )
-from porism.text.delimiters import math_span
+from porism.text.markup import math_span
 
 LISTS = WordLists(frozenset(("the", "of", "is")), frozenset(("theori", "field", "ring")), "the test")
 YEARS = ("2020", "2021")

@@ -11,7 +11,7 @@ import pytest
 
 import porism
 from porism.search.engine import Engine
-from porism.text.render import plain_text
+from porism.text.segment import plain_text
 
 from .tiny import MAKERS
 

@@ -22,8 +22,7 @@ from porism.systems.declared.declaration import Declaration, shipped
 from porism.systems.declared.pipeline import is_runnable, used_parts
 from porism.systems.extracts import representatives, summary_of
 from porism.systems.runs.run import RunOptions, make_run
-from porism.text.render import plain_text
-from porism.text.segment import Segment
+from porism.text.segment import Segment, plain_text
 
 from .causal import write_causal
 from .test_systems import BRIEF, SAMPLE

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from porism.formula import parse
+from porism.text.typed.box import split_query, typed_formula
 from porism.text.typed.grammar import MAX_TOKENS, latex_readings
-from porism.text.typed.parts import split_query, typed_formula
 from porism.text.typed.runs import find_runs, is_words
 from porism.text.typed.tokens import names, tokenise
 

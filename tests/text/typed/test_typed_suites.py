@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from porism.text.typed.parts import split_query
+from porism.text.typed.box import split_query
 
 TABLES = Path(__file__).parents[3] / "bench/typed"
 

@@ -15,8 +15,7 @@ from porism.deadline import ProcessorLimitExceeded, processor_limit
 from porism.formula.latex.macros import UNEXPANDED
 from porism.text.find import code_blocks, find_formulas, lab_formulas
 from porism.text.markup import decode_entities
-from porism.text.read import segment_official
-from porism.text.sanitize import Segmented, clean, segment_html, without_placeholders
+from porism.text.read import Segmented, clean, segment_html, segment_official, without_placeholders
 from porism.text.segment import EMPTY, Segment, Text
 
 # Of processor time, for a batch of fields and then for each of them; the longest post of a site takes 0.1.

@@ -19,9 +19,8 @@ from porism.corpus.content import batched
 from porism.corpus.post import FormulaKind
 from porism.corpus.sources.raw import OWN_IDS, Source
 from porism.corpus.store.schema import FORMULA_KINDS
-from porism.text.delimiters import MARKED_ID, MATH_CLASS, SPAN_CLOSE, math_span, math_spans
-from porism.text.markup import decode_latex
-from porism.text.sanitize import fill, placeholder, without_placeholders
+from porism.text.markup import MARKED_ID, MATH_CLASS, SPAN_CLOSE, decode_latex, math_span, math_spans, placeholder
+from porism.text.read import fill, without_placeholders
 from porism.text.segment import Segment, Text
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from porism.corpus.content import Content, FormulaMathML, batched
 from porism.corpus.sources.arqmath import TABLES, V3
 from porism.parallel import ordered, workers
-from porism.text.render import comment_source
+from porism.text.segment import comment_source
 
 ILLEGAL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|[\ud800-\udfff]")
 LINE_ENDS = re.compile(r"\r\n|[\r\n\t]")

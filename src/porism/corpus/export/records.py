@@ -15,8 +15,7 @@ from porism.corpus.post import Comment, Formula, Post
 from porism.errors import PorismError
 from porism.records import Judgment, Topic
 from porism.text.read import read_official
-from porism.text.render import prose
-from porism.text.segment import Text
+from porism.text.segment import Text, prose
 
 BATCH = 1000  # posts or documents that are read together
 GROUP = 20_000  # rows of Parquet that are written together

@@ -15,7 +15,7 @@ from porism.corpus.sources.raw import Dropped, Part, Record, RowError
 from porism.corpus.sources.tables import LimitedLines, Row, header, rows_of_table, table_records
 from porism.errors import PorismError
 from porism.files import open_bytes
-from porism.text.delimiters import MATH_CLASS
+from porism.text.markup import MATH_CLASS
 
 VERSIONED = re.compile(r"(\w+)\.V\d[\w.]*\.xml", re.IGNORECASE)
 FIELDS = ("title", "question", "answer", "comment")

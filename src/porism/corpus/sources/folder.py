@@ -18,7 +18,7 @@ from porism.files import read_regular
 from porism.formula.latex.macros import UNEXPANDED
 from porism.limits import limit
 from porism.locks import require_posix
-from porism.text.sanitize import TAG
+from porism.text.read import TAG
 
 # Files of people that would be documents, if there were a reader. Other files without a reader are counted together.
 UNREAD = frozenset(

@@ -13,8 +13,7 @@ from typing import Literal
 from porism.corpus.sources.tables import utf8_text
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
-from porism.text.delimiters import MATH_SPAN, SPAN_EDGE, MathSpan, math_span, math_spans, span_id, undress
-from porism.text.markup import decode_latex
+from porism.text.markup import MATH_SPAN, SPAN_EDGE, MathSpan, decode_latex, math_span, math_spans, span_id, undress
 
 Field = Literal["title", "question"]
 # 2022 says body where 2020 and 2021 say question.

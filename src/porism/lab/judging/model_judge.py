@@ -22,7 +22,7 @@ from porism.lab.judging.people import PURPOSES, is_model
 from porism.lab.judging.scale import grade, grades
 from porism.search.generation.endpoint import Endpoint, EndpointError, Message, Sampling, address, printable
 from porism.text.read import read_official
-from porism.text.render import terminal_text
+from porism.text.segment import terminal_text
 
 INTRODUCTION = (
     "You judge how useful an item is to someone who asked a question about mathematics. Imagine an expert, say a "

@@ -1,4 +1,5 @@
-"""Re-rank by features: read a bounded number of threads at once, compute every feature, and sum them linearly.
+"""Re-rank by features: read a bounded number of threads at once, compute every feature, and sum them by the weights of
+a linear model.
 
 The best RERANKED candidates are ranked. A sample of the others is fetched with them, because features are measured in
 standard deviations over all posts. Whole formulas are compared last, and only in the threads that the other features
@@ -6,26 +7,88 @@ rank best."""
 
 from __future__ import annotations
 
+import math
+import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from importlib.resources import files
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import FAMILIES, FIELDS, View
+from porism.analysis.schema import FAMILIES, FIELDS
 from porism.deadline import check
+from porism.errors import PorismError
+from porism.files import atomic_file
+from porism.plugins import FEATURES, or_repair
 from porism.records import Explanation
-from porism.search.answers.model import Model
-from porism.search.features import all_features, formula_columns, unit_columns
-from porism.search.features.feature import Feature
-from porism.search.index import Index
-from porism.search.query import Kind, ReadQuery
+from porism.search.features import all_features, feature_names, formula_columns, plugin_features, unit_columns
+from porism.search.features.feature import Feature, RankingSoFar
+from porism.search.index import Adaptation, Index
+from porism.search.query import KINDS, Kind, ReadQuery
 from porism.search.retrieval.candidates import MOST_THREADS, ThreadRanking
 from porism.search.retrieval.context import USUAL_SHARE, CandidateBatch, QueryContext
 from porism.search.retrieval.query_terms import ANSWER_VIEWS, DOCUMENT_VIEWS, QUESTION_VIEWS
 from porism.search.retriever import Ranking, Reranker
 from porism.store.records import UNKNOWN, Filter
+
+SHIPPED = "model.toml"
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Weights by kind of post and feature; a feature without a weight has weight 0."""
+
+    weights: Mapping[str, Mapping[str, float]]
+
+    def adapted(self, adaptation: Adaptation) -> Model:
+        """Return the model with the weights of questions as a collection chose them."""
+        return Model({**self.weights, "questions": adaptation.adapted(self.weights["questions"])})
+
+    def vector(self, kind: Kind) -> npt.NDArray[np.float32]:
+        """Return the weights in the order of `feature_names()`."""
+        named = self.weights[kind]
+        return np.array([named.get(name, 0.0) for name in feature_names()], np.float32)
+
+
+def load_model(path: Path | None = None) -> Model:
+    """Read a model from a file, or the one that comes with Porism."""
+    where, fix = "the shipped model" if path is None else str(path), "make one: porism model train ranking"
+    try:
+        file = files("porism.search.answers").joinpath(SHIPPED) if path is None else path
+        raw = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, UnicodeDecodeError, RecursionError, tomllib.TOMLDecodeError) as error:
+        raise PorismError(f"cannot be read as a model: {error}", where=where, fix=fix) from None
+    if not all(isinstance(table, dict) and all(map(_is_weight, table.values())) for table in raw.values()):
+        raise PorismError("not a table of weights", where=where, fix=fix)
+    names = frozenset(f"{kind}.{name}" for kind in KINDS for name in feature_names())
+    unknown = [found for kind in raw for name in raw[kind] if (found := f"{kind}.{name}") not in names]
+    fix = "make a new one: porism model train ranking"
+    if unknown:
+        fact = f"names unknown features: {', '.join(unknown[:20])}"
+        raise PorismError(fact, where=where, fix=fix + or_repair(FEATURES, plugin_features))
+    if set(KINDS) - set(raw):
+        raise PorismError("has no table for answers or questions", where=where, fix=fix)
+    return Model(raw)
+
+
+def _is_weight(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def save_model(model: Model, path: Path, remark: str) -> None:
+    """Write a model as a readable table; weights of 0 are left out."""
+    with atomic_file(path) as out:
+        out.write("".join(f"# {line}\n" for line in remark.splitlines()))
+        for kind in KINDS:
+            out.write(f"\n[{kind}]\n")
+            for name in feature_names():
+                if (weight := round(model.weights[kind].get(name, 0.0), 3)) > 0:
+                    out.write(f'"{name}" = {weight}\n')
+
 
 Ints = npt.NDArray[np.int64]
 Matrix = npt.NDArray[np.float32]
@@ -46,14 +109,10 @@ class FeatureTable:
         """Return one row a question or answer, one column a feature in the order of `all_features()`. Features are only
         added, so that the matrix of a number of features is made once."""
         key = (kind, len(self.values))
-        if key not in self._made:
-            self._made[key] = self._matrix(kind)
-        return self._made[key]
-
-    def _matrix(self, kind: Kind) -> Matrix:
+        if key in self._made:
+            return self._made[key]
         features = all_features()
-        count = len(self.batch.ids(kind))
-        matrix = np.zeros((count, len(features)), np.float32)
+        matrix = np.zeros((len(self.batch.ids(kind)), len(features)), np.float32)
         for column, feature in enumerate(features):
             if feature.name not in self.values:
                 continue
@@ -62,6 +121,7 @@ class FeatureTable:
                 matrix[:, column] = own if feature.level == "thread" else 0.0
             else:
                 matrix[:, column] = own if feature.level == "answer" else own[self.batch.thread_of_answer]
+        self._made[key] = matrix
         return matrix
 
     def scales(self, kind: Kind, posts: int) -> Matrix:
@@ -80,6 +140,15 @@ class FeatureTable:
         else:
             units[formula_columns()] *= USUAL_SHARE / self.batch.context.formula_share
         return units.astype(np.float32)
+
+    def best_threads(self, weights: Matrix, kind: Kind, number: int) -> Ints:
+        """Return the positions of the threads with the best questions or answers by these weights, best first."""
+        factors = weights / self.scales(kind, self.batch.context.count(kind))
+        scores = self.matrix(kind)[: self.batch.ranked_count(kind)] @ factors
+        order = np.argsort(-scores, kind="stable")
+        threads = order if kind == "questions" else self.batch.thread_of_answer[order]
+        first = np.unique(threads, return_index=True)[1]
+        return np.asarray(threads[np.sort(first)[:number]])
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,30 +170,6 @@ class ScoredRanking(Ranking):
     thread_count: int
 
 
-@dataclass(frozen=True, slots=True)
-class StageRanking:
-    """The candidates as the features of earlier stages rank them (`RankingSoFar`)."""
-
-    table: FeatureTable
-    weights: Matrix
-    kind: Kind
-
-    @property
-    def values(self) -> Mapping[str, Matrix]:
-        """The values of these features by name."""
-        return self.table.values
-
-    def best_threads(self, kind: Kind, number: int) -> Ints:
-        """Return the positions of the threads with the best questions or answers, best first."""
-        batch = self.table.batch
-        factors = self.weights / self.table.scales(kind, batch.context.count(kind))
-        scores = self.table.matrix(kind)[: batch.ranked_count(kind)] @ factors
-        order = np.argsort(-scores, kind="stable")
-        threads = order if kind == "questions" else batch.thread_of_answer[order]
-        first = np.unique(threads, return_index=True)[1]
-        return np.asarray(threads[np.sort(first)[:number]])
-
-
 @dataclass(frozen=True, eq=False)
 class ScoredQuery:
     """A query with its candidates and all their features."""
@@ -132,19 +177,9 @@ class ScoredQuery:
     scoring: QueryScoring
     table: FeatureTable
 
-    @property
-    def context(self) -> QueryContext:
-        """The context of the query."""
-        return self.scoring.context
-
-    @property
-    def factors(self) -> Matrix:
-        """The factor of each feature."""
-        return self.scoring.factors
-
     def scores(self, kind: Kind) -> Matrix:
         """Return the score of every question or answer of the batch."""
-        scores: Matrix = self.table.matrix(kind) @ self.factors
+        scores: Matrix = self.table.matrix(kind) @ self.scoring.factors
         return scores
 
     def ranking(self, kind: Kind, allow: Filter | None = None) -> ScoredRanking:
@@ -242,14 +277,20 @@ class FeatureReranker(Reranker):
     ) -> ScoredQuery:
         """Score threads by the features that have a weight, or by every feature (for training)."""
         weights = self.model.vector(self.kind)
-        features = self._used(weights, every)
+        pairs = zip(all_features(), weights.tolist(), strict=True)
+        features = [feature for feature, weight in pairs if every or weight > 0]
         table = FeatureTable(self._batch(context, threads, features, hidden), {})
         if len(table.batch.context.terms["words"]) and "words" in table.batch.documents.terms:
             best = float(table.batch.term_scores("words", "thread").max(initial=0.0))
-            table.batch.context = table.batch.context.with_best_match(best or 1.0)
+            table.batch.context = table.batch.context.changed(best_match=best or 1.0)
         for stage in sorted({feature.stage for feature in features}):
             own = [feature for feature in features if feature.stage == stage]
-            self._prepare(own, StageRanking(table, weights, self.kind))
+            so_far = RankingSoFar(self.kind, table.values, partial(table.best_threads, weights))
+            for feature in own:  # each name is prepared once
+                prepared = table.batch.context.prepared
+                if feature.prepares and feature.prepares not in prepared:
+                    prepared = {**prepared, feature.prepares: feature.prepare(table.batch, so_far)}
+                    table.batch.context = table.batch.context.changed(prepared=prepared)
             table.values.update(_values(own, table.batch))
         factors = weights / table.scales(self.kind, context.count(self.kind))
         return ScoredQuery(QueryScoring(table.batch.context, tuple(features), factors), table)
@@ -258,10 +299,6 @@ class FeatureReranker(Reranker):
         """Score further threads of a query that was scored before, by the same features and factors."""
         batch = self._batch(scoring.context, ChosenThreads(threads[:RERANKED]), scoring.features)
         return ScoredQuery(scoring, FeatureTable(batch, _values(scoring.features, batch)))
-
-    def _used(self, weights: Matrix, every: bool) -> list[Feature]:
-        pairs = zip(all_features(), weights.tolist(), strict=True)
-        return [feature for feature, weight in pairs if every or weight > 0]
 
     def _batch(
         self,
@@ -277,19 +314,9 @@ class FeatureReranker(Reranker):
         if hidden:
             fields = [FIELDS.index(name) for name in hidden.fields]
             documents = documents.without(len(threads.ranked) - 1, fields, hidden.families)
-        return CandidateBatch(context, documents, self._views(), len(threads.ranked), threads.sample_weight)
-
-    def _views(self) -> Mapping[str, View]:
-        if self.kind == "answers":
-            return ANSWER_VIEWS
-        return QUESTION_VIEWS if self.index.is_forum else DOCUMENT_VIEWS
-
-    def _prepare(self, features: Sequence[Feature], so_far: StageRanking) -> None:
-        """Add to the context of the batch what the features of a stage need of the ranking so far, each once."""
-        batch = so_far.table.batch
-        for feature in features:
-            if feature.prepares and feature.prepares not in batch.context.prepared:
-                batch.context = batch.context.with_prepared(feature.prepares, feature.prepare(batch, so_far))
+        views = QUESTION_VIEWS if self.index.is_forum else DOCUMENT_VIEWS
+        views = ANSWER_VIEWS if self.kind == "answers" else views
+        return CandidateBatch(context, documents, views, len(threads.ranked), threads.sample_weight)
 
 
 def _values(features: Sequence[Feature], batch: CandidateBatch) -> dict[str, Matrix]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -13,8 +14,7 @@ from porism.errors import PorismError
 from porism.records import Explanation
 from porism.search.answers.reranker import FeatureReranker, QueryScoring, ScoredQuery
 from porism.search.display.highlight import NO_HIGHLIGHT, Highlight, Highlighter
-from porism.search.display.post_formulas import readable_latex
-from porism.search.display.shared_parts import SharedParts
+from porism.search.display.post_formulas import SharedParts, readable_latex
 from porism.search.features import all_features
 from porism.search.features.feature import Reason
 from porism.search.query import Kind
@@ -96,7 +96,7 @@ class Explainer:
         self._scored = scored
         self._highlighter = highlighter
         self._parts = parts
-        query = scored.context.query
+        query = scored.scoring.context.query
         words = WORD.findall(" ".join((query.title, query.body, *query.tags)))
         self._word_of = {stem(word): word.lower() for word in reversed(words)}
         self._place_of = {word: place for place, word in enumerate(dict.fromkeys(map(stem, words)))}
@@ -104,26 +104,22 @@ class Explainer:
     def explain(self, candidate: Candidate, fields: Sequence[Text]) -> Explanation:
         """Explain the score of a candidate with these fields."""
         reasons = self._reasons(candidate)
-        parts = [*self._words(reasons), *self._formulas(reasons, fields), *_others(reasons)]
+        others = [Explanation(one.value, one.text) for one in reasons if not one.word and one.formula < 0]
+        parts = [*self._words(reasons), *self._formulas(reasons, fields), *others]
         kept = sorted((part for part in parts if part.value > 0), key=lambda part: -part.value)
-        return Explanation(sum(part.value for part in kept), self._headline(), tuple(kept))
-
-    def _headline(self) -> str:
-        adaptation = self._scored.context.index.adaptation
-        if not adaptation.factors:
-            return "the sum of all matches"
-        return f"the sum of all matches, by weights that this collection chose: {adaptation}"
+        adaptation = self._scored.scoring.context.index.adaptation
+        chosen = f", by weights that this collection chose: {adaptation}" if adaptation.factors else ""
+        return Explanation(sum(part.value for part in kept), f"the sum of all matches{chosen}", tuple(kept))
 
     def _reasons(self, candidate: Candidate) -> list[Reason]:
         """Return the reasons of all features, in units of the score."""
         batch = self._scored.table.batch
         found: list[Reason] = []
-        for feature, factor in zip(all_features(), self._scored.factors.tolist(), strict=True):
+        for feature, factor in zip(all_features(), self._scored.scoring.factors.tolist(), strict=True):
             applies = feature.level == "thread" or candidate.answer is not None
             if feature.name not in self._scored.table.values or not factor or not applies:
                 continue
-            for reason in feature.explain(batch, candidate):
-                found.append(Reason(factor * reason.value, reason.text, reason.word, reason.formula))
+            found += [replace(one, value=factor * one.value) for one in feature.explain(batch, candidate)]
         return found
 
     def _words(self, reasons: Sequence[Reason]) -> list[Explanation]:
@@ -134,13 +130,10 @@ class Explainer:
                 by_word[reason.word].append(reason)
         if not by_word:
             return []
-        single = [
-            Explanation(
-                sum(one.value for one in own),
-                f"“{self._as_typed(word)}” {', '.join(dict.fromkeys(one.text for one in own))}",
-            )
-            for word, own in sorted(by_word.items(), key=lambda item: self._place(item[0]))
-        ]
+        single = []
+        for word, own in sorted(by_word.items(), key=lambda item: self._place(item[0])):
+            texts = ", ".join(dict.fromkeys(one.text for one in own))
+            single.append(Explanation(sum(one.value for one in own), f"“{self._as_typed(word)}” {texts}"))
         single.sort(key=lambda part: -part.value)
         rest = single[MOST_WORDS:]
         if rest:
@@ -162,41 +155,27 @@ class Explainer:
         for reason in reasons:
             if reason.formula >= 0:
                 by_formula[reason.formula][reason.text] += reason.value
-        return [self._formula_part(number, dict(own), fields) for number, own in sorted(by_formula.items())]
-
-    def _formula_part(self, number: int, values: dict[str, float], fields: Sequence[Text]) -> Explanation:
-        latex = self._scored.context.query.formulas[number].parsed.latex
-        shown, match = self._most_similar(number, fields)
-        parts = tuple(Explanation(value, text) for text, value in values.items())
-        return Explanation(
-            sum(values.values()),
-            _formula_reason(latex, shown, match),
-            parts,
-            match.query_nodes,
-            match.item_nodes,
-            match.bindings,
-        )
+        found = []
+        for number, values in sorted(by_formula.items()):
+            latex = self._scored.scoring.context.query.formulas[number].parsed.latex
+            shown, match = self._most_similar(number, fields)
+            text = f"shares parts of your formula ${latex}$"
+            if shown:
+                text = CONTAINS.get(match.level, "has a formula similar to your ${query}$: ${found}$")
+                text = text.replace("{query}", latex).replace("{found}", readable_latex(shown))
+            parts = tuple(Explanation(value, reason) for reason, value in values.items())
+            nodes = (match.query_nodes, match.item_nodes)
+            found.append(Explanation(sum(values.values()), text, parts, *nodes, match.bindings))
+        return found
 
     def _most_similar(self, number: int, fields: Sequence[Text]) -> tuple[str, Highlight]:
         """Return the formula of the post that is most similar to a formula of the query, and the match."""
+
+        def shared_weight(formula: Segment) -> float:
+            """Return the weight of the sub-expressions that it shares with the formula of the query."""
+            return sum(part.weight for part in self._parts.of(formula.expression_id) if part.formula == number)
+
         formulas = [formula for field in fields for formula in field.formulas]
-        formulas.sort(key=lambda formula: -self._shared_weight(formula, number))
+        formulas.sort(key=shared_weight, reverse=True)
         best = self._highlighter.most_similar(number, formulas[:COMPARED])
         return ("", NO_HIGHLIGHT) if best is None else (best.text, self._highlighter.match(number, best.text))
-
-    def _shared_weight(self, formula: Segment, number: int) -> float:
-        """Return the weight of the sub-expressions that a formula of the post shares with a formula of the query."""
-        return sum(part.weight for part in self._parts.of(formula.expression_id) if part.formula == number)
-
-
-def _formula_reason(latex: str, found: str, match: Highlight) -> str:
-    """Return how a formula of the query occurs in the post, in words."""
-    if not found:
-        return f"shares parts of your formula ${latex}$"
-    text = CONTAINS.get(match.level, "has a formula similar to your ${query}$: ${found}$")
-    return text.replace("{query}", latex).replace("{found}", readable_latex(found))
-
-
-def _others(reasons: Sequence[Reason]) -> list[Explanation]:
-    """Return one part for each reason that is about neither a word nor a formula."""
-    return [Explanation(one.value, one.text) for one in reasons if not one.word and one.formula < 0]

@@ -13,11 +13,10 @@ from porism.formula import Parsed
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.formula.match.matcher import Match, find
 from porism.records import Binding
-from porism.search.display.post_formulas import ComparableFormula, parsed_formula
-from porism.search.display.shared_parts import SharedParts
+from porism.search.display.post_formulas import ComparableFormula, SharedParts, parsed_formula
 from porism.search.formulas.alignment import SymbolPair, SymbolSequence, matched_pairs
-from porism.search.formulas.explain import readable_bindings, renamed_variables
 from porism.search.formulas.query import known_symbols, layout_symbols
+from porism.search.formulas.searcher import readable_bindings, renamed_variables
 from porism.store.protocols import SymbolTable
 from porism.text.segment import Segment
 

@@ -22,36 +22,17 @@ from porism.search.retrieval.context import QueryContext
 from porism.search.retriever import Ranking
 from porism.store.protocols import Snapshot
 from porism.store.records import StoredPost
-from porism.text.typed.parts import QueryPart, is_verbatim, split_query, typed_formula
+from porism.text.typed.box import QueryPart, is_verbatim, split_query, typed_formula
 from porism.text.typed.runs import is_words
 from porism.text.words import stem
 
 MOST_SORTED = 100  # of the most relevant hits that are sorted by votes or date
 MOST_MORE = 3  # further answers of a thread that are shown
 MOST_ALSO = 2  # additions to a query that are reported
-STATEMENTS = frozenset(
-    map(
-        stem,
-        [
-            "theorem",
-            "inequality",
-            "identity",
-            "formula",
-            "lemma",
-            "law",
-            "rule",
-            "criterion",
-            "principle",
-            "conjecture",
-        ],
-    )
-)
-
-
-class HitGroup(NamedTuple):
-    """Hits of one thread, best first; without grouping every hit is a group."""
-
-    hits: tuple[Hit, ...]
+STATEMENTS = frozenset(map(stem, (
+    "theorem", "inequality", "identity", "formula", "lemma", "law", "rule", "criterion", "principle", "conjecture",
+)))  # fmt: skip
+HitGroup = tuple[Hit, ...]  # hits of one thread, best first; without grouping every hit is a group
 
 
 class HitPage:
@@ -70,7 +51,6 @@ class HitPage:
         self._snapshot = snapshot
         self._parts = matches.parts
         self._builder = SnippetBuilder(matches, highlighter)
-        self._highlighter = highlighter
         self._has_formulas = bool(context.query.formulas)
         self._ranking = ranking
         self._group = group
@@ -80,23 +60,29 @@ class HitPage:
     def groups(self) -> list[HitGroup]:
         """The hits by thread, in order of the best hit of each."""
         if not self._group:
-            return [HitGroup((hit,)) for hit in self._ranking]
+            return [(hit,) for hit in self._ranking]
         found: dict[int, list[Hit]] = {}
         threads = self._snapshot.locate(self._ranking.ids).threads.tolist()
         for thread, hit in zip(threads, self._ranking, strict=True):
             found.setdefault(thread, []).append(hit)
-        return [HitGroup(tuple(hits)) for hits in found.values()]
+        return list(map(tuple, found.values()))
 
     def hits(self, offset: int, k: int, sort: Sort = "relevance") -> tuple[SearchHit, ...]:
         """Return a page of hits. Votes and dates sort the most relevant hits only; the others follow by relevance."""
-        groups = self._slice(offset, offset + k) if sort == "relevance" else self._sorted(sort)[offset : offset + k]
-        page = [HitGroup(group.hits[: 1 + MOST_MORE]) for group in groups]
-        found = self._snapshot.posts([hit.id for group in page for hit in group.hits], self._parts.terms)
+        page = slice(offset, offset + k)
+        if sort != "relevance":
+            groups = self._sorted(sort)[page]
+        elif self._group:
+            groups = self.groups[page]
+        else:  # only these hits of the ranking are read
+            groups = [(hit,) for hit in Ranking(self._ranking.ids[page], self._ranking.scores[page])]
+        hits = [group[: 1 + MOST_MORE] for group in groups]
+        found = self._snapshot.posts([hit.id for group in hits for hit in group], self._parts.terms)
         self._parts.use(found.parts)
         stored = iter(found.posts)
-        shown = [[self._shown(hit, next(stored)) for hit in group.hits] for group in page]
+        shown = [[self._shown(hit, next(stored)) for hit in group] for group in hits]
         return tuple(
-            replace(first, more=tuple(more), more_count=len(group.hits) - 1) if more else first
+            replace(first, more=tuple(more), more_count=len(group) - 1) if more else first
             for group, (first, *more) in zip(groups, shown, strict=True)
         )
 
@@ -105,21 +91,9 @@ class HitPage:
         """How many groups there are."""
         return len(self.groups) if self._group else len(self._ranking)
 
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Notes on what is missing for lack of time."""
-        return self._highlighter.notes
-
-    def _slice(self, start: int, end: int) -> list[HitGroup]:
-        """Return some groups by relevance. Without grouping only these hits of the ranking are read."""
-        if self._group:
-            return self.groups[start:end]
-        hits = Ranking(self._ranking.ids[start:end], self._ranking.scores[start:end])
-        return [HitGroup((hit,)) for hit in hits]
-
     def _sorted(self, sort: Sort) -> list[HitGroup]:
         best = self.groups[:MOST_SORTED]
-        posts = [one.post for one in self._snapshot.posts([group.hits[0].id for group in best]).posts]
+        posts = [one.post for one in self._snapshot.posts([group[0].id for group in best]).posts]
         keys = [post.score if sort == "votes" else post.created for post in posts]
         order = sorted(range(len(best)), key=lambda at: keys[at], reverse=True)
         return [best[at] for at in order] + self.groups[MOST_SORTED:]
@@ -146,10 +120,8 @@ def also_searched(context: QueryContext) -> tuple[AlsoSearched, ...]:
     found: dict[AlsoSearched, None] = {}
     # Names of theorems say more than names of things.
     for match in sorted(context.concepts, key=lambda one: one.concept.name.split()[-1] not in STATEMENTS):
-        concept = match.concept
-        found[
-            AlsoSearched("formula", concept.latex) if match.by_name else AlsoSearched("text", concept.display_name)
-        ] = None
+        formula, name = match.concept.latex, match.concept.display_name
+        found[AlsoSearched("formula", formula) if match.by_name else AlsoSearched("text", name)] = None
     return tuple(found)[:MOST_ALSO]
 
 
@@ -207,37 +179,22 @@ def formula_page(
     found = searcher.page(formula, offset, k, mode)
     highlighter = Highlighter([formula], searcher.symbols, 1)
     uses = content.uses([hit.visual_id for hit in found.hits], MAX_USES, MAX_INSTANCES)
-    page = tuple(
-        _show(hit, latex, uses[hit.visual_id], highlighter)
-        for hit, latex in zip(found.hits, found.latex(), strict=True)
-    )
+    latex = found.latex()
+    page = tuple(_show(hit, own, uses[hit.visual_id], highlighter) for hit, own in zip(found.hits, latex, strict=True))
     notes = (*notes, *unmatched_notes(found.unmatched), *highlighter.notes)
-    return FormulaResults(
-        page, found.total, time.perf_counter() - began, notes, () if found.total else _suggestions(searcher, mode)
-    )
-
-
-def _suggestions(searcher: FormulaSearcher, mode: Mode) -> tuple[str, ...]:
-    """Say what to try when a search finds no formula."""
+    suggested: tuple[str, ...] = ()
     if not searcher.size:
-        return (NO_FORMULAS,)
-    return (WILDCARD,) if mode in ("similar", "diverse") else (SIMILAR, WILDCARD)
+        suggested = (NO_FORMULAS,)
+    elif not found.total:
+        suggested = (WILDCARD,) if mode in ("similar", "diverse") else (SIMILAR, WILDCARD)
+    return FormulaResults(page, found.total, time.perf_counter() - began, notes, suggested)
 
 
 def _show(hit: FormulaHit, latex: str, uses: FormulaUses, highlighter: Highlighter) -> DistinctFormula:
     match = highlighter.match(0, latex)
     shown = tuple(FormulaUse(one.post_id, one.thread_id, one.id, plain_title(title)) for one, title in uses.shown)
-    return DistinctFormula(
-        hit.visual_id,
-        hit.score,
-        latex,
-        mathml_of(latex),
-        match.level,
-        match.item_nodes,
-        match.bindings,
-        shown,
-        uses.posts,
-    )
+    found = (match.level, match.item_nodes, match.bindings)
+    return DistinctFormula(hit.visual_id, hit.score, latex, mathml_of(latex), *found, shown, uses.posts)
 
 
 def unmatched_notes(unmatched: int) -> tuple[str, ...]:

@@ -16,7 +16,7 @@ _LENGTH = re.compile(
     r' (depth|height|linethickness|lspace|maxsize|minsize|rspace|voffset|width)="([+-]?)([0-9.]++) ?([a-z%]*+)[^"]*+"',
     re.IGNORECASE,
 )
-_SCRIPT_LEVEL = re.compile(r' scriptlevel="([^"]*)"')
+_LARGER_LEVEL = re.compile(r' scriptlevel="(?!\+?[0-9]{1,2}")[^"]*"')  # than normal size
 _SPAN = re.compile(r' (columnspan|rowspan)="([^"]*)"')
 MOST_SPANNED = 100
 
@@ -36,20 +36,14 @@ def bounded_lengths(mathml: str) -> str:
         total += bounded
         return found[0] if bounded == size else f' {name}="{sign}{bounded:g}em"'
 
+    def span(found: re.Match[str]) -> str:
+        return found[0] if found[2].isascii() and found[2].isdecimal() and int(found[2][:6]) <= MOST_SPANNED else ""
+
     if _LENGTH.search(mathml):
         mathml = _LENGTH.sub(length, mathml)
     if " scriptlevel=" in mathml:
-        mathml = _SCRIPT_LEVEL.sub(_script_level, mathml)
-    return _SPAN.sub(_span, mathml) if "span=" in mathml else mathml
-
-
-def _script_level(found: re.Match[str]) -> str:
-    """Keep levels that make text smaller, or of normal size."""
-    return found[0] if re.fullmatch(r"\+?[0-9]{1,2}", found[1]) else ""
-
-
-def _span(found: re.Match[str]) -> str:
-    return found[0] if found[2].isascii() and found[2].isdecimal() and int(found[2][:6]) <= MOST_SPANNED else ""
+        mathml = _LARGER_LEVEL.sub("", mathml)
+    return _SPAN.sub(span, mathml) if "span=" in mathml else mathml
 
 
 _STYLE = re.compile(r' style="([^"]*)"')
@@ -69,47 +63,26 @@ _LAYOUT = frozenset(
 )
 _SPACE = re.compile(r"(q?quad|langle|rangle|cdot|times)([A-Za-z]*)\Z")
 _SPACES = {
-    "quad": '<mspace width="1em"></mspace>',
-    "qquad": '<mspace width="2em"></mspace>',
-    "langle": '<mo stretchy="false">⟨</mo>',
-    "rangle": '<mo stretchy="false">⟩</mo>',
-    "cdot": "<mo>⋅</mo>",
-    "times": "<mo>×</mo>",
-}
+    "quad": '<mspace width="1em"></mspace>', "qquad": '<mspace width="2em"></mspace>',
+    "langle": '<mo stretchy="false">⟨</mo>', "rangle": '<mo stretchy="false">⟩</mo>',
+    "cdot": "<mo>⋅</mo>", "times": "<mo>×</mo>",
+}  # fmt: skip
 _PRIME = re.compile("<mo([^<>]*)>([′″‴⁗]+)</mo></(msup|msubsup)>")
 _ACCENTS = {"\u0302": ("ˆ", True), "\u0303": ("˜", True), "\u0305": ("‾", False), "\u0332": ("‾", False)}
 # The declarations of the converter, without blanks, and the classes of math.css.
 CLASSES = {
-    "text-align:left": "m-left",
-    "text-align:right": "m-right",
-    "text-align:center": "m-centre",
-    "padding-left:0": "m-pl0",
-    "padding-right:0": "m-pr0",
-    "padding-top:0": "m-pt0",
-    "padding-bottom:0": "m-pb0",
-    "padding-left:1em": "m-pl1",
-    "padding-left:0.1em": "m-plx",
-    "padding-right:0.1em": "m-prx",
-    "padding-left:0.1667em": "m-plt",
-    "padding-right:0.1667em": "m-prt",
-    "padding-top:0.1667em": "m-ptt",
-    "border-left:0.05emsolidcurrentcolor": "m-bl",
-    "border-right:0.05emsolidcurrentcolor": "m-br",
-    "border-top:0.05emsolidcurrentcolor": "m-bt",
-    "border-bottom:0.05emsolidcurrentcolor": "m-bb",
-    "border-left:0.05emdashedcurrentcolor": "m-bld",
-    "border-right:0.05emdashedcurrentcolor": "m-brd",
-    "border-top:0.05emdashedcurrentcolor": "m-btd",
-    "border-bottom:0.05emdashedcurrentcolor": "m-bbd",
-    "margin-left:-0.16666667em": "m-ml3",
-    "margin-left:-0.2222222em": "m-ml4",
-    "margin-left:-0.22222222em": "m-ml4",
-    "margin-left:-0.2777778em": "m-ml5",
-    "margin-left:-0.27777778em": "m-ml5",
-    "width:100%": "m-w100",
-    "width:50%": "m-w50",
-    "width:7.5%": "m-w7",
-}
+    "text-align:left": "m-left", "text-align:right": "m-right", "text-align:center": "m-centre",
+    "padding-left:0": "m-pl0", "padding-right:0": "m-pr0", "padding-top:0": "m-pt0", "padding-bottom:0": "m-pb0",
+    "padding-left:1em": "m-pl1", "padding-left:0.1em": "m-plx", "padding-right:0.1em": "m-prx",
+    "padding-left:0.1667em": "m-plt", "padding-right:0.1667em": "m-prt", "padding-top:0.1667em": "m-ptt",
+    "border-left:0.05emsolidcurrentcolor": "m-bl", "border-right:0.05emsolidcurrentcolor": "m-br",
+    "border-top:0.05emsolidcurrentcolor": "m-bt", "border-bottom:0.05emsolidcurrentcolor": "m-bb",
+    "border-left:0.05emdashedcurrentcolor": "m-bld", "border-right:0.05emdashedcurrentcolor": "m-brd",
+    "border-top:0.05emdashedcurrentcolor": "m-btd", "border-bottom:0.05emdashedcurrentcolor": "m-bbd",
+    "margin-left:-0.16666667em": "m-ml3", "margin-left:-0.2222222em": "m-ml4", "margin-left:-0.22222222em": "m-ml4",
+    "margin-left:-0.2777778em": "m-ml5", "margin-left:-0.27777778em": "m-ml5", "width:100%": "m-w100",
+    "width:50%": "m-w50", "width:7.5%": "m-w7",
+}  # fmt: skip
 KEPT_BYTES = 14_000_000  # of formulas for pages; one takes 1.3 KB on average
 # A root sign is at least 1.19 em high and grows downwards from the top of its text: over a small letter it hangs below
 # the line. A strut of this height inside the root puts its top where the font means it to be.
@@ -129,7 +102,9 @@ def page_math(mathml: str) -> str:
     if "</munder>" in mathml:
         mathml = _UNDERLINE.sub(r"<mo\1>_</mo></munder>", mathml)
     if "′" in mathml or "″" in mathml:
-        mathml = _PRIME.sub(_lowered_prime, mathml)
+        mathml = _PRIME.sub(
+            lambda found: f"<mo{_added_class(found[1], 'm-prime')}>{found[2]}</mo></{found[3]}>", mathml
+        )
     if "<msqrt" in mathml or "<mroot" in mathml:
         mathml = _with_struts(mathml)
     return fit_fences(mathml) if "<mrow" in mathml else mathml
@@ -147,10 +122,6 @@ def _unknown_command(found: re.Match[str]) -> str:
 def is_blank(mathml: str) -> bool:
     """Return whether a formula shows nothing, as one that only defines macros."""
     return not _TAG.sub("", mathml).strip()
-
-
-def _lowered_prime(found: re.Match[str]) -> str:
-    return f"<mo{_added_class(found[1], 'm-prime')}>{found[2]}</mo></{found[3]}>"
 
 
 def _accent(found: re.Match[str]) -> str:
@@ -229,6 +200,16 @@ class _Tag(NamedTuple):
     attributes: str
     text: str
 
+    @property
+    def has_size(self) -> bool:
+        return "size=" in self.attributes
+
+    @property
+    def is_tall(self) -> bool:
+        if self.name == "mo":
+            return self.has_size or TALL_OPERATORS.match(self.text) is not None
+        return self.name in TALL_ELEMENTS or (self.name == "mover" and "accent" not in self.attributes)
+
 
 @dataclass(slots=True)
 class _Element:
@@ -247,29 +228,19 @@ def fit_fences(mathml: str) -> str:
     stack = [_Element("")]
     for at, tag in enumerate(tags):
         if not tag.closing:
-            if tag.name == "mo" and tag.text in FENCES and "stretchy" not in tag.attributes and not _has_size(tag):
+            if tag.name == "mo" and tag.text in FENCES and "stretchy" not in tag.attributes and not tag.has_size:
                 stack[-1].brackets.append(at)
             if not tag.attributes.endswith("/"):
-                stack.append(_Element(tag.name, _is_tall(tag)))
+                stack.append(_Element(tag.name, tag.is_tall))
         elif len(stack) > 1:
             done = stack.pop()
             if done.name == "mrow" and not done.tall and done.scripts <= _DEEPEST_SCRIPT:
                 fixed.update(done.brackets)
             stack[-1].tall |= done.tall
             stack[-1].scripts = max(stack[-1].scripts, done.scripts + (done.name in _SCRIPTS))
-    return "".join(_written(tag, at in fixed) for at, tag in enumerate(tags)) if fixed else mathml
-
-
-def _has_size(tag: _Tag) -> bool:
-    return "size=" in tag.attributes
-
-
-def _is_tall(tag: _Tag) -> bool:
-    if tag.name == "mo":
-        return _has_size(tag) or TALL_OPERATORS.match(tag.text) is not None
-    return tag.name in TALL_ELEMENTS or (tag.name == "mover" and "accent" not in tag.attributes)
-
-
-def _written(tag: _Tag, fixed: bool) -> str:
-    added = ' stretchy="false"' if fixed else ""
-    return f"<{tag.closing}{tag.name}{tag.attributes}{added}>{tag.text}"
+    if not fixed:
+        return mathml
+    added = (' stretchy="false"' if at in fixed else "" for at in range(len(tags)))
+    return "".join(
+        f"<{one.closing}{one.name}{one.attributes}{new}>{one.text}" for one, new in zip(tags, added, strict=True)
+    )

@@ -12,7 +12,7 @@ from porism.formula import parse
 from porism.formula.mathml.presentation import highlight
 from porism.records import Binding
 from porism.search.reading.reader import QueryReading
-from porism.text.page import flow
+from porism.text.page import Inline, flow
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,19 +177,15 @@ def segments_html(
     """Return segments as safe HTML: matching words are marked, matching parts of formulas are highlighted.
 
     `formula(latex, mathml)` may wrap each formula."""
-    return flow(
-        (_formula(piece, formula), True) if piece.kind == "formula" else (_text(piece.text, piece.highlighted), False)
-        for piece in pieces
-    )
 
+    def shown(piece: HighlightedSegment) -> Inline:
+        if piece.kind == "text":
+            text = html.escape(piece.text)
+            return f"<mark>{text}</mark>" if piece.highlighted else text, False
+        mathml, nodes = piece.mathml or parse(piece.text).mathml, piece.highlighted_nodes
+        return formula(piece.text, highlight(mathml, nodes) if nodes else mathml), True
 
-def _text(text: str, highlighted: bool) -> str:
-    return f"<mark>{html.escape(text)}</mark>" if highlighted else html.escape(text)
-
-
-def _formula(piece: HighlightedSegment, formula: Callable[[str, str], str]) -> str:
-    mathml = piece.mathml or parse(piece.text).mathml
-    return formula(piece.text, highlight(mathml, piece.highlighted_nodes) if piece.highlighted_nodes else mathml)
+    return flow(map(shown, pieces))
 
 
 STYLE = (

@@ -1,4 +1,4 @@
-"""Features: one file per idea. Tuples FEATURES of this package's modules, and plug-ins, add features to the engine.
+"""Features of posts for a query. Tuples FEATURES of this package's modules, and plug-ins, add features to the engine.
 
 A feature is an object with a name, a level and two methods: `compute` returns a value for every candidate, `explain`
 says what a value is made of. To add one, write a module here and give it a weight in the model (`porism model train

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -27,19 +27,15 @@ class Reason:
     formula: int = -1
 
 
-class RankingSoFar(Protocol):
-    """The candidates as the features of earlier stages rank them."""
+@dataclass(frozen=True, slots=True)
+class RankingSoFar:
+    """The candidates as the features of earlier stages rank them: what is searched, and the values of these features by
+    name. `best_threads(kind, number)` returns the positions in the batch of the threads with the best questions or
+    answers, best first."""
 
-    @property
-    def kind(self) -> Kind:
-        """What is searched."""
-
-    @property
-    def values(self) -> Mapping[str, Values]:
-        """The values of these features by name."""
-
-    def best_threads(self, kind: Kind, number: int) -> npt.NDArray[np.int64]:
-        """Return the positions in the batch of the threads with the best questions or answers, best first."""
+    kind: Kind
+    values: Mapping[str, Values]
+    best_threads: Callable[[Kind, int], npt.NDArray[np.int64]]
 
 
 class Feature:
@@ -90,6 +86,5 @@ class Feature:
 
     def value(self, batch: CandidateBatch, candidate: Candidate) -> float:
         """Return the feature's value for one candidate."""
-        if self.level == "answer":
-            return 0.0 if candidate.answer is None else float(self.compute(batch)[candidate.answer])
-        return float(self.compute(batch)[candidate.thread])
+        at = candidate.answer if self.level == "answer" else candidate.thread
+        return 0.0 if at is None else float(self.compute(batch)[at])

@@ -71,13 +71,6 @@ def similarities(
     """Return the similarity of the query to each candidate.
 
     A match of symbols on different edges costs `edge_cost` times the weight; with 0 the edges are ignored."""
-    out = np.empty(len(candidates.starts), np.float64)
-    by_length = np.argsort(candidates.ends - candidates.starts, kind="stable")
-    fill_similarities(_costs(query, edge_cost), candidates, table, edge_cost > 0, by_length, out)
-    return out
-
-
-def _costs(query: SymbolSequence, edge_cost: float) -> _Costs:
     weights = query.weights
     replacing = np.full(len(weights), _INFINITE)
     for kind, cost in ((VARIABLE, VARIABLE_COST), (NUMBER, NUMBER_COST)):
@@ -85,7 +78,11 @@ def _costs(query: SymbolSequence, edge_cost: float) -> _Costs:
         replacing[own] = np.float32(cost) * weights[own]
     labels, kinds, edges = (np.asarray(values, np.float32) for values in (query.labels, query.kinds, query.edges))
     edges = edges if edge_cost > 0 else np.zeros(len(labels), np.float32)
-    return _Costs(labels, kinds, edges, np.float32(DELETE_COST) * weights, replacing, np.float32(edge_cost) * weights)
+    costs = _Costs(labels, kinds, edges, np.float32(DELETE_COST) * weights, replacing, np.float32(edge_cost) * weights)
+    out = np.empty(len(candidates.starts), np.float64)
+    by_length = np.argsort(candidates.ends - candidates.starts, kind="stable")
+    fill_similarities(costs, candidates, table, edge_cost > 0, by_length, out)
+    return out
 
 
 @compiled

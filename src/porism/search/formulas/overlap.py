@@ -16,8 +16,7 @@ from porism.analysis.schema import VISUAL_FAMILY
 from porism.compiled import compiled
 from porism.formula import Parsed
 from porism.search.formulas.alignment import INSERT_COST, VARIABLE_COST, LabelTable, SymbolSequence
-from porism.search.formulas.candidates import FormulaBatch
-from porism.search.formulas.features import TREE_SHARE, WEIGHTS, compute_features
+from porism.search.formulas.features import TREE_SHARE, WEIGHTS, FormulaBatch, compute_features
 from porism.search.formulas.searcher import FormulaSearcher, ScoredFormulas
 from porism.search.query import ReadQuery, has_wildcards
 from porism.store.records import UNKNOWN, SymbolSequences, TermLookup

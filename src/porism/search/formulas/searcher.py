@@ -1,9 +1,10 @@
-"""Formula search: candidates from the posting lists, re-ranked by features that compare their trees with the query."""
+"""Formula search: candidates from the posting lists, re-ranked by features that compare their trees with the query; and
+explanations of hits: which symbols match, under which names, and what each feature adds."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Literal, NamedTuple
@@ -12,64 +13,150 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.classes import NUMBER, VARIABLE, symbol_kind
+from porism.analysis.flat import FlatLayout, flat_layout
 from porism.deadline import shared
 from porism.errors import PorismError
-from porism.formula import Parsed, parse
-from porism.formula.canonical.forms import LEVELS
-from porism.records import Explanation
-from porism.search.arguments import check_choice
-from porism.search.formulas.alignment import LabelTable
-from porism.search.formulas.candidates import (
+from porism.formula import Parsed, parse, parse_mathml
+from porism.formula.binary import unpack
+from porism.formula.canonical.forms import LEVELS, Level
+from porism.formula.match.matcher import match
+from porism.formula.mathml.presentation import to_presentation
+from porism.formula.plaintext import readable
+from porism.formula.tree import Node
+from porism.records import Binding, Explanation
+from porism.search.formulas.alignment import LabelTable, SymbolPair, matched_pairs
+from porism.search.formulas.features import (
+    FEATURES,
     NO_LEVEL,
+    OCCURRENCE,
+    WEIGHTS,
     CandidateSearch,
     FormulaBatch,
+    FormulaContext,
     FoundFormulas,
+    Scores,
     batch_of,
+    compute_features,
     count_terms,
     make_batches,
 )
-from porism.search.formulas.explain import explain_hit
-from porism.search.formulas.features import OCCURRENCE, WEIGHTS, FormulaContext, Scores, compute_features
-from porism.search.formulas.occurrence import QueryOccurrence, match_trees, same_formulas
-from porism.search.formulas.query import FormulaQuery, analyse_query
-from porism.search.query import QueryFormula, ReadQuery
+from porism.search.formulas.query import (
+    FormulaQuery,
+    QueryOccurrence,
+    analyse_query,
+    layout_symbols,
+    match_trees,
+    same_formulas,
+)
+from porism.search.query import QueryFormula, ReadQuery, check_choice
 from porism.search.retriever import Ranking, Retriever
-from porism.store.protocols import Snapshot
+from porism.store.protocols import Snapshot, SymbolTable
 from porism.store.records import SymbolSequences, Term, TermStatistics
 from porism.text.words import FORMULA
+
+LEVEL_REASONS: dict[Level, str] = {
+    "written": "the query occurs as written",
+    "normalised": "the query occurs in another notation",
+    "commutative": "the query occurs with its operands in another order",
+    "renamed": "the query occurs with other variable names",
+}
+MAX_VALUE_LENGTH = 60  # characters of the value of a binding
+
+
+class NodePair(NamedTuple):
+    """MathML elements of the query, and those of the formula that match them."""
+
+    query: tuple[int, ...]
+    item: tuple[int, ...]
+
+
+def explain_hit(
+    context: FormulaContext, table: SymbolTable, trees: bytes, contributions: Sequence[float]
+) -> Explanation:
+    """Explain the score of a formula, given its packed trees, from the contributions of the FEATURES."""
+    query = context.query
+    layout, operators = unpack(trees)
+    found = match(query.parsed.operators, operators)
+    if found is not None:
+        nodes = [NodePair(pair.pattern_places, pair.target_places) for pair in found.pairs]
+        bindings = readable_bindings(found.bindings)
+        reason = LEVEL_REASONS[found.level]
+    else:
+        symbols, item_symbols = query.features.layout, flat_layout(layout)
+        pairs = matched_pairs(query.layout, layout_symbols(item_symbols, table))
+        nodes = [NodePair(symbols.nodes[a].places, item_symbols.nodes[b].places) for a, b in pairs]
+        bindings = renamed_variables(symbols, item_symbols, pairs)
+        reason = f"{len(pairs)} of {len(symbols.labels)} symbols match in order"
+    query_nodes, item_nodes = _same_length(nodes)
+    parts = tuple(
+        Explanation(value, feature.explain(context, layout))
+        for feature, value in zip(FEATURES, contributions, strict=True)
+        if value
+    )
+    return Explanation(sum(contributions), reason, parts, query_nodes, item_nodes, tuple(bindings))
+
+
+def readable_bindings(bindings: Iterable[tuple[str, Node]]) -> list[Binding]:
+    """Return the value of each variable and wildcard of the query as a reader would write it: `x`, or `(x + 1)/y²`."""
+    return [Binding(_name(label), _readable(node)) for label, node in bindings]
+
+
+def _readable(node: Node) -> str:
+    if node.label[:2] in ("V!", "N!") and not node.children:
+        return _name(node.label)
+    text = readable(parse_mathml(to_presentation(node)).layout)
+    return text if len(text) <= MAX_VALUE_LENGTH else text[: MAX_VALUE_LENGTH - 1] + "…"
+
+
+def _name(label: str) -> str:
+    return label[2:] if label[1:2] == "!" else label
+
+
+def _same_length(pairs: Iterable[NodePair]) -> NodePair:
+    """Join pairs; where one side has fewer elements, repeat its last, so that both sides have the same length."""
+    query: list[int] = []
+    item: list[int] = []
+    for a, b in pairs:
+        if a and b:
+            longer = max(len(a), len(b))
+            query += [*a, *[a[-1]] * (longer - len(a))]
+            item += [*b, *[b[-1]] * (longer - len(b))]
+    return NodePair(tuple(query), tuple(item))
+
+
+def renamed_variables(query: FlatLayout, item: FlatLayout, pairs: Iterable[SymbolPair]) -> list[Binding]:
+    """Return the variables that an alignment renames, each with the name it is paired with most often."""
+    partners: dict[str, Counter[str]] = {}
+    for pair in pairs:
+        name = query.labels[pair.query]
+        if symbol_kind(name) == VARIABLE:
+            partners.setdefault(name, Counter())[item.labels[pair.item]] += 1
+    chosen = [(name, counts.most_common(1)[0][0]) for name, counts in partners.items()]
+    return [Binding(_name(name), _name(other)) for name, other in chosen if name != other]
 
 
 def ranks_within_shape(ordered: Sequence[int], operators: SymbolSequences, table: LabelTable) -> list[int]:
     """For each candidate, in the order given, count the candidates of the same shape before it."""
-    seen: Counter[bytes] = Counter()
+    seen: Counter[tuple[int, ...]] = Counter()
     ranks: list[int] = []
     for candidate in ordered:
-        shape = _shape(candidate, operators, table)
+        labels = operators.labels[operators.starts[candidate] : operators.ends[candidate]]
+        variables: dict[int, int] = {}  # by the order of their first occurrence; all numbers are the same
+        shape = tuple(
+            -2 - variables.setdefault(label, len(variables)) if kind == VARIABLE else -1 if kind == NUMBER else label
+            for label, kind in zip(labels.tolist(), table.kinds[labels].tolist(), strict=True)
+        )
         ranks.append(seen[shape])
         seen[shape] += 1
     return ranks
-
-
-def _shape(candidate: int, operators: SymbolSequences, table: LabelTable) -> bytes:
-    """Encode the labels of a candidate; variables by the order of their first occurrence, all numbers the same."""
-    labels = operators.labels[operators.starts[candidate] : operators.ends[candidate]]
-    variables: dict[int, int] = {}
-    shape: list[int] = []
-    for label, kind in zip(labels.tolist(), table.kinds[labels].tolist(), strict=True):
-        if kind == VARIABLE:
-            shape.append(-2 - variables.setdefault(label, len(variables)))
-        else:
-            shape.append(-1 if kind == NUMBER else label)
-    return repr(shape).encode()
 
 
 Mode = Literal["similar", "exact", "subformula", "diverse"]
 MODES: tuple[Mode, ...] = ("similar", "exact", "subformula", "diverse")
 DEPTH = 1000  # candidates by tuples, even when fewer hits are requested
 THREADS = 2
-BLOCK_PAIRS = (
-    4_000_000  # pairs of symbols and of paths that are compared between two checks of the time limit: about 20 ms
-)
+# Pairs of symbols and of paths that are compared between two checks of the time limit: about 20 ms.
+BLOCK_PAIRS = 4_000_000
 WHOLE_BONUS = 1.5  # in levels, for a formula to which a query with wildcards binds as a whole
 
 
@@ -169,8 +256,12 @@ class FormulaSearcher:
         if not self.size or not formulas:
             nothing = TermStatistics(np.empty(0, np.int64), np.empty(0, np.int64))
             return [ScoredFormulas(np.empty(0, np.int64), np.empty(0), nothing)] * len(formulas)
-        found = self._score_all([self.analyse(one) for one in formulas], min(k, self.size))
-        return [_best(scored, k) for scored in found]
+        results = []
+        for scored in self._score_all([self.analyse(one) for one in formulas], min(k, self.size)):
+            order, batch = scored.order()[:k], scored.batch
+            scores, usage = scored.contributions[order].sum(axis=1), batch.records.usage(batch.numbers[order])
+            results.append(ScoredFormulas(batch.visual_ids[order], scores, usage, scored.unmatched))
+        return results
 
     def batch(self, numbers: npt.NDArray[np.int64]) -> FormulaBatch:
         """Return some formulas as candidates that no search has scored."""
@@ -196,7 +287,7 @@ class FormulaSearcher:
         ]
         hits = iter(snapshot.search([search for plan in plans for search in plan.searches]))
         found = [plan.found([next(hits) for _ in plan.searches]) for plan in plans]
-        batches = make_batches(found, snapshot.formulas(np.concatenate([own.candidates.numbers for own in found])))
+        batches = make_batches(found, snapshot.formulas(np.concatenate([own.numbers for own in found])))
         return [self._score(*one, mode) for one in zip(contexts, found, batches, strict=True)]
 
     def _score(
@@ -246,12 +337,6 @@ def _hits(scored: ScoredCandidates, order: npt.NDArray[np.int64]) -> list[Formul
     rows = zip(*contributions.T.tolist(), strict=True)
     made = zip(scored.batch.visual_ids[order].tolist(), contributions.sum(axis=1).tolist(), rows, strict=True)
     return list(map(_make_hit, made))  # a thousand hits: `FormulaHit(...)` takes three times as long
-
-
-def _best(scored: ScoredCandidates, k: int) -> ScoredFormulas:
-    order, batch = scored.order()[:k], scored.batch
-    usage = batch.records.usage(batch.numbers[order])
-    return ScoredFormulas(batch.visual_ids[order], scored.contributions[order].sum(axis=1), usage, scored.unmatched)
 
 
 def _blocks(query: FormulaQuery, batch: FormulaBatch) -> int:

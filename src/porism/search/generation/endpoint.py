@@ -112,6 +112,7 @@ Api = Literal["chat", "completions"]
 BUSY = (408, 425, 429, 500, 502, 503, 504)  # states of a server that may pass
 KEY_VARIABLE = "PORISM_ENDPOINT_KEY"
 SHOWN = 200  # characters of a reply that a message quotes
+FOLLOW = "check that it follows the OpenAI protocol"
 
 
 class EndpointError(PorismError):
@@ -237,10 +238,11 @@ class Endpoint:
             text = None
         if not isinstance(text, str):
             place = f"choices[0].{field}.content" if field else "choices[0].text"
-            raise self._error(
-                f"the reply has no text at {place}: {_shown(data)}", "check that it follows the OpenAI protocol"
-            )
-        read, written = (_count(usage, name) for name in ("prompt_tokens", "completion_tokens"))
+            raise self._error(f"the reply has no text at {place}: {_shown(data)}", FOLLOW)
+        counts = (
+            usage.get(name) if isinstance(usage, dict) else None for name in ("prompt_tokens", "completion_tokens")
+        )
+        read, written = (one if type(one) is int and one >= 0 else None for one in counts)
         return ModelReply(text, finish == "stop", read, written, seconds)
 
     def _piece(self, data: str, finished: bool) -> tuple[str, bool]:
@@ -253,17 +255,14 @@ class Endpoint:
             text = (choice.get("delta") or {}).get("content") or ""
             return str(text), finished or choice.get("finish_reason") is not None
         except (AttributeError, IndexError, KeyError, TypeError):
-            raise self._error(
-                f"an event of the stream is not a piece of an answer: {_shown(data.encode())}",
-                "check that it follows the OpenAI protocol",
-            ) from None
+            fact = f"an event of the stream is not a piece of an answer: {_shown(data.encode())}"
+            raise self._error(fact, FOLLOW) from None
 
     def _parsed(self, text: str) -> Any:
         try:
             return json.loads(text)
         except (ValueError, RecursionError):
-            fix = "check that it follows the OpenAI protocol"
-            raise self._error(f"the reply is not JSON: {_shown(text.encode())}", fix) from None
+            raise self._error(f"the reply is not JSON: {_shown(text.encode())}", FOLLOW) from None
 
     def _error(self, message: str, fix: str, may_pass: bool = False) -> EndpointError:
         return EndpointError(message, where=f"the endpoint {address(self.url)}", fix=fix, may_pass=may_pass)
@@ -271,11 +270,6 @@ class Endpoint:
 
 def _chat_body(messages: tuple[Message, ...]) -> dict[str, Any]:
     return {"messages": [message._asdict() for message in messages]}
-
-
-def _count(usage: Any, name: str) -> int | None:
-    value = usage.get(name) if isinstance(usage, dict) else None
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
 def _error_message(data: bytes) -> str:
@@ -301,8 +295,6 @@ def printable(text: str) -> str:
 
 def address(url: str) -> str:
     """Return an address without user, password and parameters, for messages and records."""
-    from urllib.parse import urlsplit
-
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""

@@ -26,8 +26,7 @@ from porism.models.encoder import BiEncoder, encode_query
 from porism.models.tokens import LateInteraction
 from porism.progress import Progress, Silent
 from porism.records import Topic
-from porism.search.answers.model import Model
-from porism.search.answers.reranker import FeatureReranker
+from porism.search.answers.reranker import FeatureReranker, Model
 from porism.search.engine import Engine
 from porism.search.features.similarity import same_question
 from porism.search.learning.model_training import PostTexts
@@ -124,9 +123,8 @@ def prove(
     """Measure a model on judged topics. `engine` ranks without it."""
     directory = ModelDirectory.open(place)
     if directory.kind not in SCORERS:
-        raise PorismError(
-            f"a model of the kind {directory.kind}, which ranks nothing", where=place, fix="name an encoder"
-        )
+        fact = f"a model of the kind {directory.kind}, which ranks nothing"
+        raise PorismError(fact, where=place, fix="name an encoder")
     first, length = reranking
     depth = DEPTH if directory.kind == "bi-encoder" else first
     texts, encoder = PostTexts(engine.content), engine.snapshot.learned.encoder
@@ -140,11 +138,15 @@ def prove(
         topics = [found for one in sets for found in collector.collect(one, len(sets) > 1, advance)]
     if not topics:
         raise PorismError("no topic has a relevant post that was judged", fix="give the qrels of these topics")
-    uses = _feature_uses(topics) + collector.candidate_use() if directory.kind == "bi-encoder" else []
-    uses.append(_measured(f"re-ranker of the first {first}", topics, first, _similarities(topics)))
-    return Proof(
-        directory.name, directory.kind, tuple(uses), collector.milliseconds, directory.megabytes, recommend(uses)
-    )
+    similarities = tuple(name for name in topics[0].signals if name != SAME_QUESTION)  # those of the model itself
+    uses: list[ModelUse] = []
+    if directory.kind == "bi-encoder":
+        signals = [*([(SAME_QUESTION,)] if SAME_QUESTION in topics[0].signals else []), similarities]
+        uses += [_measured(f"feature ({', '.join(names)})", topics, DEPTH, names) for names in signals]
+        uses += collector.candidate_use()
+    uses.append(_measured(f"re-ranker of the first {first}", topics, first, similarities))
+    cost = (collector.milliseconds, directory.megabytes)
+    return Proof(directory.name, directory.kind, tuple(uses), *cost, recommend(uses))
 
 
 def recommend(uses: Sequence[ModelUse]) -> str:
@@ -154,18 +156,6 @@ def recommend(uses: Sequence[ModelUse]) -> str:
         return "do not use it: no use gains anything"
     sure = f"p = {best.p:.3f}" if best.p < SIGNIFICANT else f"not significant (p = {best.p:.2f})"
     return f"use it as {best.use}: gain {best.gain:+.3f}, {sure}"
-
-
-def _feature_uses(topics: Sequence[ProvedTopic]) -> list[ModelUse]:
-    """Return what a bi-encoder gives as a feature: by the same question alone, for answers, and by its cosines."""
-    features: list[tuple[str, ...]] = [(SAME_QUESTION,)] if SAME_QUESTION in topics[0].signals else []
-    features.append(_similarities(topics))
-    return [_measured(f"feature ({', '.join(names)})", topics, DEPTH, names) for names in features]
-
-
-def _similarities(topics: Sequence[ProvedTopic]) -> tuple[str, ...]:
-    """Return the names of the signals that the model itself gives."""
-    return tuple(name for name in topics[0].signals if name != SAME_QUESTION)
 
 
 def _measured(use: str, topics: Sequence[ProvedTopic], first: int, names: Sequence[str]) -> ModelUse:
@@ -180,8 +170,8 @@ def _measured(use: str, topics: Sequence[ProvedTopic], first: int, names: Sequen
         after[own] = table[best, own]
         chosen.append(" ".join(f"{name} {weight:g}" for name, weight in grid[best].items()))
     before = table[0]
-    p = randomisation(after - before)
-    return ModelUse(use, len(topics), float(before.mean()), float(after.mean()), p, "; ".join(dict.fromkeys(chosen)))
+    means = (float(before.mean()), float(after.mean()))
+    return ModelUse(use, len(topics), *means, randomisation(after - before), "; ".join(dict.fromkeys(chosen)))
 
 
 class _Collector:
@@ -213,31 +203,30 @@ class _Collector:
         for number, topic in enumerate(judged.topics):
             advance(1)
             relevant = {post for post, grade in judged.grades.get(topic.id, {}).items() if grade >= RELEVANT}
-            if relevant:
-                query = read_query(topic.title, topic.question, topic.tags)
-                yield self._topic(query, relevant, judged.name if several else str(number % FOLDS))
-
-    def _topic(self, query: ReadQuery, relevant: set[int], fold: str) -> ProvedTopic:
-        ranking = (self._without >> self._reranker).rank(query)
-        ids = ranking.ids
-        if self._with:
-            other = (self._with >> self._reranker).rank(query)
-            values = [precision_at_relevant(np.isin(one, list(relevant)), len(relevant)) for one in (ids, other.ids)]
-            self._candidate_values.append((values[0], values[1]))
-        began = time.perf_counter()
-        signals = self._scorer(query, ids[: self._depth].tolist())
-        self._seconds.append(time.perf_counter() - began)
-        padded = {name: np.concatenate((own, np.zeros(len(ids) - len(own)))) for name, own in signals.items()}
-        return ProvedTopic(fold, ranking.scores.astype(np.float64), padded, np.isin(ids, list(relevant)), len(relevant))
+            if not relevant:
+                continue
+            query = read_query(topic.title, topic.question, topic.tags)
+            ranking = (self._without >> self._reranker).rank(query)
+            ids, base = ranking.ids, ranking.scores.astype(np.float64)
+            is_relevant = np.isin(ids, list(relevant))
+            if self._with:
+                other = np.isin((self._with >> self._reranker).rank(query).ids, list(relevant))
+                before, after = (precision_at_relevant(one, len(relevant)) for one in (is_relevant, other))
+                self._candidate_values.append((before, after))
+            began = time.perf_counter()
+            signals = self._scorer(query, ids[: self._depth].tolist())
+            self._seconds.append(time.perf_counter() - began)
+            padded = {name: np.concatenate((own, np.zeros(len(ids) - len(own)))) for name, own in signals.items()}
+            fold = judged.name if several else str(number % FOLDS)
+            yield ProvedTopic(fold, base, padded, is_relevant, len(relevant))
 
     def candidate_use(self) -> list[ModelUse]:
         """Return what the model gives as a source of candidates, if the index has its vectors."""
         if not self._candidate_values:
             return []
         before, after = np.array(self._candidate_values).T
-        p = randomisation(after - before)
-        use = "source of candidates"
-        return [ModelUse(use, len(before), float(before.mean()), float(after.mean()), p, "")]
+        means = (float(before.mean()), float(after.mean()))
+        return [ModelUse("source of candidates", len(before), *means, randomisation(after - before), "")]
 
 
 Scorer = Callable[[ReadQuery, Sequence[int]], dict[str, Values]]

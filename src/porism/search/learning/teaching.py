@@ -70,17 +70,14 @@ def choose(engine: Engine) -> Adaptation:
     if len(taught) < FEWEST_QUERIES:
         return Adaptation()
     groups = [group for at, group in enumerate(GROUPS) if any(one.values[:, at].any() for one in taught)]
-    best = max(_choices(groups), key=lambda factors: _values(taught[::2], factors).mean())
+    combinations = [dict(zip(groups, factors, strict=True)) for factors in product(FACTORS, repeat=len(groups))]
+    # Those nearest to the defaults come first, so that they win ties.
+    combinations.sort(key=lambda factors: sum(factor != 1.0 for factor in factors.values()))
+    best = max(combinations, key=lambda factors: _values(taught[::2], factors).mean())
     gains = _values(taught[1::2], best) - _values(taught[1::2], {})
     gain, error = float(gains.mean()), float(gains.std() / len(gains) ** 0.5)
     chosen = {group: factor for group, factor in best.items() if factor != 1.0} if gain > SURE * error else {}
     return Adaptation(chosen, round(gain, 4), round(error, 4), len(gains))
-
-
-def _choices(groups: Sequence[str]) -> list[dict[str, float]]:
-    """Return all combinations of factors, those nearest to the defaults first, so that they win ties."""
-    found = [dict(zip(groups, factors, strict=True)) for factors in product(FACTORS, repeat=len(groups))]
-    return sorted(found, key=lambda factors: sum(factor != 1.0 for factor in factors.values()))
 
 
 def _values(taught: Sequence[Taught], factors: dict[str, float]) -> Floats:
@@ -98,16 +95,13 @@ def own_queries(engine: Engine) -> Iterator[OwnQuery]:
     snapshot, content = engine.snapshot, engine.content
     every = np.fromiter(content.question_ids(), np.int64)
     ids = every[np.unique(np.linspace(0, len(every) - 1, MOST_QUERIES).astype(np.int64))]
-    posts, links = (
-        content.posts_by_id(ids.tolist()),
-        content.links_by_post(ids.tolist() if snapshot.info.has_links else []),
-    )
+    posts = content.posts_by_id(ids.tolist())
+    links = content.links_by_post(ids.tolist() if snapshot.info.has_links else [])
     titles = content.titles_by_id([link.other_id for own in links.values() for link in own])
     for thread, number in zip(snapshot.locate(ids).threads.tolist(), ids.tolist(), strict=True):
-        others = [
-            titles[one.other_id] for one in links.get(number, ()) if one.other_id in titles and one.other_id != number
-        ]
-        yield from islice(_queries_of(engine, posts[number], thread, others), 1)
+        others = [one.other_id for one in links.get(number, ()) if one.other_id != number]
+        linked = [titles[other] for other in others if other in titles]
+        yield from islice(_queries_of(engine, posts[number], thread, linked), 1)
 
 
 def _queries_of(engine: Engine, post: Post, row: int, linked: Sequence[Text]) -> Iterator[OwnQuery]:
@@ -119,9 +113,8 @@ def _queries_of(engine: Engine, post: Post, row: int, linked: Sequence[Text]) ->
             yield OwnQuery(name, HiddenText(row, ("question",), (NAME_FAMILY,)))
             break
     title_text = post.title.plain().split(LEVEL)[-1]
-    if (
-        len(title_text.split()) >= SHORTEST and engine.snapshot.learned.encoder is None
-    ):  # vectors of posts know their titles
+    knows_titles = engine.snapshot.learned.encoder is not None  # vectors of posts do
+    if len(title_text.split()) >= SHORTEST and not knows_titles:
         yield OwnQuery(title_text, HiddenText(row, ("title",)))
 
 
@@ -130,7 +123,7 @@ def _taught(engine: Engine, query: OwnQuery) -> Taught:
     that it does not count where the title is hidden."""
     scored = engine.score(engine.read(query.text), "questions", query.hidden)
     ranked = scored.table.batch.ranked_count("questions")
-    matrix = (scored.table.matrix("questions") * scored.factors)[:ranked].astype(np.float64)
+    matrix = (scored.table.matrix("questions") * scored.scoring.factors)[:ranked].astype(np.float64)
     if "title" in query.hidden.fields:
         matrix[:, [name.startswith("vectors.") for name in feature_names()]] = 0.0
     columns = np.array([[name.startswith(GROUPS[group]) for name in feature_names()] for group in GROUPS])

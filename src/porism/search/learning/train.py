@@ -17,18 +17,17 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.corpus.content import Content
-from porism.corpus.post import Post
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.evaluate.qrels import read_qrels
 from porism.plugins import FEATURES, check_plugins
 from porism.progress import Progress, Silent
 from porism.records import Topic
-from porism.search.answers.model import Model, save_model
+from porism.search.answers.reranker import Model, save_model
 from porism.search.engine import Engine
 from porism.search.features import all_features, plugin_features
 from porism.search.query import Kind, ReadQuery, read_query
-from porism.text.render import official_html
+from porism.text.segment import official_html
 
 PENALTY: dict[Kind, float] = {"answers": 8.0, "questions": 0.03}
 RELEVANT = 2  # the lowest grade that counts as relevant
@@ -196,10 +195,8 @@ def cross_validate(
 
 def replace_weights(model: Model, kind: Kind, weights: Weights) -> Model:
     """Return the model with new weights for one kind, none below the feature's `least_weight`."""
-    named = {
-        feature.name: max(float(weight), feature.least_weight)
-        for feature, weight in zip(all_features(), weights, strict=True)
-    }
+    pairs = zip(all_features(), weights, strict=True)
+    named = {feature.name: max(float(weight), feature.least_weight) for feature, weight in pairs}
     return Model({**model.weights, kind: named})
 
 
@@ -213,9 +210,8 @@ def train_files(
     check_plugins(FEATURES, plugin_features)
     sets = [make_examples(engine, read_topics(topics), read_grades(qrels), kind) for topics, qrels in files]
     if not any(sets):
-        raise PorismError(
-            "no topic has a relevant post that was judged", where=files[0].qrels, fix="give qrels of these topics"
-        )
+        fact = "no topic has a relevant post that was judged"
+        raise PorismError(fact, where=files[0].qrels, fix="give qrels of these topics")
     weights = fit([*(example for examples in sets for example in examples), *further], kind)
     before = engine.model.vector(kind).astype(np.float64)
     yield "topics\tnumber\tbefore\tothers\tall"
@@ -226,9 +222,8 @@ def train_files(
     if further:
         named += f" and {len(further):,} duplicates"
         yield f"and {len(further):,} duplicates, each counted {further[0].weight:g}"
-    save_model(
-        replace_weights(engine.model, kind, weights), out, f"porism model train ranking: {kind} fitted on {named}."
-    )
+    remark = f"porism model train ranking: {kind} fitted on {named}."
+    save_model(replace_weights(engine.model, kind, weights), out, remark)
 
 
 def read_grades(path: str | Path) -> dict[str, dict[int, int]]:
@@ -248,27 +243,28 @@ def duplicate_examples(engine: Engine, progress: Progress = SILENT) -> list[Exam
     """Return an example for each question that is a duplicate of another one of the collection.
 
     The engine's index must have no links, or a query would find its title in the threads that are linked with it."""
-    _check_without_links(engine)
-    duplicates = find_duplicates(engine.content)
+    where, content = engine.snapshot.info.address, engine.content
+    if engine.snapshot.info.has_links:
+        fix = "porism index COLLECTION -o INDEX --no-links, and give that index to --duplicates"
+        raise PorismError("the index has links, which tell the answers", where=where, fix=fix)
+    duplicates = find_duplicates(content)
     chosen = sorted(duplicates)[:: max(1, -(-len(duplicates) // MOST_TOPICS))]
     found: list[Example] = []
     with progress.stage("duplicates", len(chosen)) as report:
-        for question in chosen:
-            found += _examples(engine, question, duplicates[question])
+        for number in chosen:
+            answers = content.answers_by_question([number, *sorted(duplicates[number])])
+            own = [answer.id for answer in answers.pop(number, ())]
+            relevant = {answer.id for others in answers.values() for answer in others}
+            if relevant:
+                question = content.posts_by_id([number])[number]
+                query = read_query(official_html(question.title), official_html(question.body), question.tags)
+                example = make_example(engine, str(number), query, relevant, "answers", left_out=own)
+                found.append(replace(example, weight=WEIGHT))
             report(1)
     if not found:
-        raise PorismError(
-            "its collection has no duplicates with answers",
-            where=engine.snapshot.info.address,
-            fix="train without --duplicates",
-        )
+        fact = "its collection has no duplicates with answers"
+        raise PorismError(fact, where=where, fix="train without --duplicates")
     return found
-
-
-def _check_without_links(engine: Engine) -> None:
-    if engine.snapshot.info.has_links:
-        fix = "porism index COLLECTION -o INDEX --no-links, and give that index to --duplicates"
-        raise PorismError("the index has links, which tell the answers", where=engine.snapshot.info.address, fix=fix)
 
 
 def find_duplicates(content: Content) -> dict[int, set[int]]:
@@ -280,17 +276,3 @@ def find_duplicates(content: Content) -> dict[int, set[int]]:
             found[link.post_id].add(link.other_id)
             found[link.other_id].add(link.post_id)
     return found
-
-
-def _examples(engine: Engine, question: int, others: set[int]) -> Iterator[Example]:
-    """Yield the example of a question, without its own answers; none if its duplicates have no answers."""
-    answers = engine.content.answers_by_question([question, *sorted(others)])
-    own = [answer.id for answer in answers.pop(question, ())]
-    relevant = {answer.id for found in answers.values() for answer in found}
-    if relevant:
-        query = _query(engine.content.posts_by_id([question])[question])
-        yield replace(make_example(engine, str(question), query, relevant, "answers", left_out=own), weight=WEIGHT)
-
-
-def _query(question: Post) -> ReadQuery:
-    return read_query(official_html(question.title), official_html(question.body), question.tags)

@@ -114,14 +114,14 @@ class ThreadCandidates(Retriever):
     def find_all(self, query: ReadQuery, k: int, filters: Sequence[Filter | None]) -> list[Ints]:
         """Return the best threads under each of several filters, found in one call."""
         context = self._contexts.of(query)
-        searches = [self._searches(context, allow) for allow in filters]
+        searches: list[list[Search]] = []
+        for allow in filters:
+            own = [source.query(context, DEPTH, allow) for source in self._sources]
+            nearest = _nearest(context, allow) if self._encoded else []
+            searches.append([*own, *_bound(context, allow), *nearest])
         hits = iter(self._contexts.index.snapshot.search([one for own in searches for one in own]))
         found = [[next(hits) for _ in own] for own in searches]
         return [self._fusion.fuse([ScoredIds(*one) for one in own]).ids[:k] for own in found]
-
-    def _searches(self, context: QueryContext, allow: Filter | None) -> list[Search]:
-        found: list[Search] = [source.query(context, DEPTH, allow) for source in self._sources]
-        return [*found, *_bound(context, allow), *(_nearest(context, allow) if self._encoded else [])]
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k threads of all sources together; scores are reciprocal ranks."""

@@ -19,12 +19,15 @@ from porism.search.query import ReadQuery
 from porism.search.retrieval.query_terms import (
     ANSWER_VIEWS,
     QueryTerms,
+    ViewTable,
     concept_terms,
+    contributions,
     encoder_texts,
     known_terms,
     query_terms,
+    score_batch,
+    view_table,
 )
-from porism.search.retrieval.term_scores import ViewTable, contributions, score_batch, view_table
 from porism.store.records import Threads
 from porism.store.weighting import BM25, IDFS, TfIdfWeighting
 
@@ -114,15 +117,8 @@ class QueryContext:
         """Return how many questions or answers the index has."""
         return self.index.snapshot.info.count("question" if kind == "questions" else "answer")
 
-    def with_best_match(self, score: float) -> QueryContext:
-        """Return the same context with the best score of the words; what was computed stays."""
-        return self._with(best_match=score)
-
-    def with_prepared(self, name: str, value: Any) -> QueryContext:
-        """Return the same context with what a feature prepared; what was computed stays."""
-        return self._with(prepared={**self.prepared, name: value})
-
-    def _with(self, **fields: Any) -> QueryContext:
+    def changed(self, **fields: Any) -> QueryContext:
+        """Return the same context with other fields; what was computed stays."""
         context = replace(self, **fields)
         context.__dict__.update({name: value for name, value in self.__dict__.items() if name not in fields})
         return context
@@ -200,9 +196,8 @@ class CandidateBatch:
         """Return the score of the query's terms of a family in a view: for each answer in the view `answer`, for each
         thread in the others. It is 0 in a view that the batch does not have."""
         if family not in self._term_scores:
-            self._term_scores[family] = self._scores(
-                self.context.terms[family], [self.views[name] for name in self._thread_views]
-            )
+            views = [self.views[name] for name in self._thread_views]
+            self._term_scores[family] = self._scores(self.context.terms[family], views)
         threads, posts_scores = self._term_scores[family]
         if view == "answer":
             return np.asarray(posts_scores[self.answer_posts])
@@ -227,11 +222,8 @@ class CandidateBatch:
         if not len(terms):
             nothing = np.zeros((len(views), self.thread_count), np.float32)
             return nothing, np.zeros(len(self.documents.post_ids), np.float32)
-        rows, threads, posts = (
-            self.documents.terms[terms.family],
-            self._table(terms, views),
-            self._table(terms, [self.views["answer"]]),
-        )
+        threads, posts = self._table(terms, views), self._table(terms, [self.views["answer"]])
+        rows = self.documents.terms[terms.family]
         return score_batch(self.documents, rows, terms.keys, terms.scores, threads, posts)
 
     def _table(self, terms: QueryTerms, views: Sequence[View]) -> ViewTable:

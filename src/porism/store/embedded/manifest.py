@@ -23,9 +23,8 @@ RANKING = "ranking"  # the option with the factors of ranking that the collectio
 SEARCH = "search"  # the kind of an index of posts and formulas
 # Everything that shapes the terms of a post, a formula or a query: modules and tables, and the libraries they call.
 SHAPES_TERMS = (  # all of `text` but typed mathematics and pages, which make no terms
-    *("porism.formula", "porism.analysis", "porism.text.delimiters", "porism.text.find", "porism.text.latex"),
-    *("porism.text.markup", "porism.text.read", "porism.text.render", "porism.text.sanitize", "porism.text.segment"),
-    "porism.text.words",
+    *("porism.formula", "porism.analysis", "porism.text.find", "porism.text.markup", "porism.text.read"),
+    *("porism.text.segment", "porism.text.words"),
 )
 LIBRARIES = ("math-core", "latex2mathml", "PyStemmer", "xxhash")
 REBUILD = "build the index again: porism index COLLECTION -o {}"

@@ -35,8 +35,7 @@ from porism.systems.encoded import (
 )
 from porism.systems.named_models import AppliedModel, ChosenModel, chosen_model
 from porism.systems.topic_queries import HandQueries, topic_of, topic_text
-from porism.text.render import plain_text
-from porism.text.segment import Segment, Text
+from porism.text.segment import Segment, Text, plain_text
 
 Reads = Literal["formula", "post"]
 SYMBOL = "$equal$"  # a token that models of Approach Zero know

@@ -27,8 +27,7 @@ from porism.systems.encoded import TextSource
 from porism.systems.named_models import chosen_model, directory_for
 from porism.systems.neural import TextVectors
 from porism.systems.topic_queries import query_formula, topic_of, topic_text
-from porism.text.render import plain_text
-from porism.text.segment import Segment, Text
+from porism.text.segment import Segment, Text, plain_text
 
 PLACEHOLDER = re.compile(r"\"?\beqx(\d+)eqx\b\"?")
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")

@@ -16,7 +16,7 @@ from porism.systems.declared.context import SystemContext
 from porism.systems.documents import martin_porter, nltk_porter, nltk_tools
 from porism.systems.mathdowers.tuples import L8_SEARCH, TupleRules, math_tokens
 from porism.systems.topic_queries import presentation
-from porism.text.delimiters import math_spans
+from porism.text.markup import math_spans
 from porism.text.words import STOPWORDS
 
 # A run of ASCII letters, digits and characters beyond ASCII, or a tuple between number signs without white space.

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise, zip_longest
 
 from porism.text.typed.tokens import OPERANDS, Token
 
@@ -21,36 +22,26 @@ _INTEGRALS = ("\\int ", "\\iint ", "\\iiint ", "\\oint ")
 def place_bounds(tokens: Sequence[Token]) -> Tokens:
     """Return the tokens with every bound as a script of its operator, and words that only connect left out."""
     found = _arguments(list(tokens))
-    found = _operator_first(_without_names(found))
+    # The word before the sign that it names goes: `integral ∫ x dx`.
+    named = [a.kind == b.kind == "big" and a.text.isalpha() for a, b in pairwise(found)]
+    found = _operator_first([token for token, left_out in zip_longest(found, named) if not left_out])
     for at in [number for number, token in enumerate(found) if token.kind == "big"][::-1]:
         end = next((number for number in range(at + 1, len(found)) if found[number].kind == "big"), len(found))
         found[at:end] = _placed(found[at:end])
-    return [_arrow(found, at) for at, token in enumerate(found) if not _connects(token) or _arrow(found, at) is _TO]
+    for at in range(1, len(found) - 1):
+        if _is_word(found[at], "to") and found[at - 1].kind == "letter":
+            found[at] = _TO
+    return [token for token in found if not _is_word(token, "from", "to", "of", "as")]
 
 
-def _connects(token: Token) -> bool:
-    return token.kind == "word" and token.latex in ("from", "to", "of", "as")
-
-
-def _arrow(tokens: Sequence[Token], at: int) -> Token:
-    """Return the token at a position; the word `to` behind a letter is an arrow."""
-    is_to = tokens[at].kind == "word" and tokens[at].latex == "to"
-    return _TO if is_to and 0 < at < len(tokens) - 1 and tokens[at - 1].kind == "letter" else tokens[at]
-
-
-def _without_names(tokens: Tokens) -> Tokens:
-    """Leave out the word before the sign that it names: `integral ∫ x dx`."""
-    return [
-        token
-        for at, token in enumerate(tokens)
-        if not (token.kind == "big" and token.text.isalpha() and at + 1 < len(tokens) and tokens[at + 1].kind == "big")
-    ]
+def _is_word(token: Token, *words: str) -> bool:
+    return token.kind == "word" and token.latex in words
 
 
 def _placed(tokens: Tokens) -> Tokens:
     """Return one operator, the tokens that follow it, and its bounds moved to it."""
     operator, rest = tokens[0], tokens[1:]
-    while rest and rest[0].kind == "word" and rest[0].latex in ("of", "as"):
+    while rest and _is_word(rest[0], "of", "as"):
         rest = rest[1:]
     if rest and rest[0].kind == "script":
         return _with_differential(operator, [], rest)
@@ -65,8 +56,7 @@ def _condition(tokens: Tokens) -> tuple[Tokens, Tokens]:
     """Find `x -> 0`, also bracketed or after the operand: a letter, an arrow, an operand without blanks."""
     tokens = [token for token in tokens if token.text not in ("goes", "tends")]
     for at in range(len(tokens) - 2):
-        arrow = tokens[at + 1]
-        is_arrow = arrow.latex == "\\to " or (arrow.kind == "word" and arrow.latex == "to")
+        is_arrow = tokens[at + 1].latex == "\\to " or _is_word(tokens[at + 1], "to")
         if tokens[at].kind not in _VARIABLE or not is_arrow:
             continue
         start, end = at, _tight_end(tokens, at + 2)
@@ -81,7 +71,7 @@ def _condition(tokens: Tokens) -> tuple[Tokens, Tokens]:
 
 def _from_to(tokens: Tokens) -> tuple[Tokens, Tokens]:
     """Find `from A to B`; B has no blanks."""
-    start = next((at for at, token in enumerate(tokens) if token.kind == "word" and token.latex == "from"), -1)
+    start = next((at for at, token in enumerate(tokens) if _is_word(token, "from")), -1)
     if start < 0:
         return [], tokens
     middle = next((at for at in range(start + 2, len(tokens) - 1) if _is_to(tokens[at])), -1)
@@ -113,14 +103,14 @@ def _assigned(tokens: Tokens) -> tuple[Tokens, Tokens]:
 def _range_first(tokens: Tokens) -> tuple[Tokens, Tokens]:
     """Find `0 to 1` directly behind the operator."""
     first = _tight_end(tokens, 0)
-    if not first or first >= len(tokens) - 1 or not (tokens[first].kind == "word" and tokens[first].latex == "to"):
+    if not first or first >= len(tokens) - 1 or not _is_word(tokens[first], "to"):
         return [], tokens
     end = _tight_end(tokens, first + 1)
     return _script(_BELOW, tokens[:first]) + _script(_ABOVE, tokens[first + 1 : end]), tokens[end:]
 
 
 def _is_to(token: Token) -> bool:
-    return (token.kind == "word" and token.latex == "to") or token.text in ("..", "...", "…")
+    return _is_word(token, "to") or token.text in ("..", "...", "…")
 
 
 def _tight_end(tokens: Sequence[Token], start: int) -> int:
@@ -128,8 +118,7 @@ def _tight_end(tokens: Sequence[Token], start: int) -> int:
     depth, at = 0, start
     while at < len(tokens):
         token = tokens[at]
-        outside = depth == 0 and (token.kind in ("close", "comma", "relation", "word") or (at > start and token.space))
-        if outside:
+        if depth == 0 and (token.kind in ("close", "comma", "relation", "word") or (at > start and token.space)):
             break
         depth += (token.kind == "open") - (token.kind == "close")
         at += 1
@@ -162,25 +151,15 @@ def _operator_first(tokens: Tokens) -> Tokens:
     last = max((at for at, token in enumerate(tokens) if token.kind == "big"), default=0)
     rest = tokens[last + 1 :]
     late = last > 0 and tokens[last].text.isalpha() and len(tokens[last].text) > 3
-    if (
-        late
-        and not any(token.kind == "big" for token in tokens[:last])
-        and (not rest or _only_bounds(tokens[last], rest))
-    ):
+    first = not any(token.kind == "big" for token in tokens[:last])
+    if late and first and (not rest or _only_bounds(tokens[last], rest)):
         return [tokens[last], *rest, tokens[0]._replace(space=True), *tokens[1:last]]
     return tokens
 
 
 def _only_bounds(operator: Token, rest: Tokens) -> bool:
-    if operator.latex in _WITH_CONDITION:
-        scripts, left = _condition(rest)
-    else:
-        scripts, left = _from_to(rest)
-        if not scripts:
-            scripts, left = _range_first(rest)
-            if scripts:
-                return not left
-    return bool(scripts) and not left
+    find = (_condition,) if operator.latex in _WITH_CONDITION else (_from_to, _range_first)
+    return any(scripts and not left for scripts, left in (one(rest) for one in find))
 
 
 def _arguments(tokens: Tokens) -> Tokens:

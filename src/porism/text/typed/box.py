@@ -1,14 +1,98 @@
-"""Operators of the search box: `"exact phrase"`, `-excluded`, `tag:calculus`, `user:name`, `is:accepted`, `after:2015`,
-`before:2018`."""
+r"""A query as text and formulas: LaTeX with delimiters, MathML, HTML of a post, LaTeX without delimiters, ASCII and
+Unicode mathematics; and the operators of the search box: `"exact phrase"`, `-excluded`, `tag:calculus`, `user:name`,
+`is:accepted`, `after:2015`, `before:2018`."""
 
 from __future__ import annotations
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
 
-from porism.text.delimiters import mathml_elements, replace_mathml
+from porism.deadline import check
+from porism.text.find import formula_matches
+from porism.text.markup import mathml_elements, replace_mathml, unescape
+from porism.text.typed.grammar import latex_readings
 from porism.text.typed.runs import find_runs
 from porism.text.typed.tokens import names
+
+_BRACES = re.compile(r"[{}\s]")
+TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]*(?:\s[^<>]*)?/?>")
+# Words that name an operator in a formula, and that people also write in words.
+_NAMED_OPERATORS = re.compile(
+    r"\b(?:integra(?:l|te|ting)|limit|sum|divides|modulo|mod|choose|(?:square|cube) root)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QueryPart:
+    """A piece of a query: text, or a formula.
+
+    `source` is what was typed and `latex` the LaTeX of the most usual reading (empty for `mathml`); `others` are other
+    readings. A `typed` formula had no delimiters. `words` are words of the formula that are searched as words as
+    well."""
+
+    kind: Literal["text", "formula"]
+    source: str
+    latex: str = ""
+    mathml: bool = False
+    typed: bool = False
+    others: tuple[str, ...] = ()
+    words: str = ""
+
+
+def split_query(text: str, *, typed: bool = True) -> Iterator[QueryPart]:
+    """Split a query into text and formulas, in order; without `typed`, only formulas with delimiters are found."""
+    at = 0
+    for element in mathml_elements(text):
+        start = element.opening.start()
+        yield from _delimited(text[at:start], typed)
+        yield QueryPart("formula", text[start : element.end].strip(), mathml=True)
+        at = element.end
+    yield from _delimited(text[at:], typed)
+
+
+def _delimited(text: str, typed: bool) -> Iterator[QueryPart]:
+    """Split at formulas with delimiters: the same finder reads posts."""
+    at = 0
+    for formula in formula_matches(text, "query"):
+        yield from _undelimited(text[at : formula.start], typed)
+        yield QueryPart("formula", formula.latex, formula.latex)
+        at = formula.end
+    yield from _undelimited(text[at:], typed)
+
+
+def _undelimited(text: str, typed: bool) -> Iterator[QueryPart]:
+    """Find formulas without delimiters in the text between formulas; tags of pasted HTML are dropped."""
+    if TAG.search(text):
+        text = TAG.sub(" ", text)
+    text = unescape(text)
+    at = 0
+    for run in find_runs(text) if typed else ():
+        check()
+        source = text[run.start : run.end]
+        readings = (source,) if run.latex else latex_readings(source)
+        if not readings or not readings[0]:
+            continue
+        if run.start > at:
+            yield QueryPart("text", text[at : run.start])
+        words = "" if run.latex else source if run.words else " ".join(_NAMED_OPERATORS.findall(source))
+        yield QueryPart("formula", source, readings[0], typed=True, others=readings[1:], words=words)
+        at = run.end
+    if at < len(text):
+        yield QueryPart("text", text[at:])
+
+
+def typed_formula(text: str) -> QueryPart:
+    """Return a whole text as one formula: LaTeX if it has commands, otherwise as people type mathematics."""
+    readings = (text,) if "\\" in text else latex_readings(text) or (text,)
+    return QueryPart("formula", text, readings[0] or text, typed=True, others=readings[1:])
+
+
+def is_verbatim(source: str, latex: str) -> bool:
+    """Return whether LaTeX is what was typed, apart from braces and blanks."""
+    return _BRACES.sub("", source) == _BRACES.sub("", latex)
+
 
 FIRST_YEAR, LAST_YEAR = 0, 9999
 # Quotation marks are read in pairs, also where what they enclose is no phrase: in `"4" and "2"`, " and " is none.
@@ -37,8 +121,8 @@ class Box(NamedTuple):
     @property
     def years(self) -> tuple[int, int] | None:
         """The first and the last year, or None for all years."""
-        everything = (self.first_year, self.last_year) == (FIRST_YEAR, LAST_YEAR)
-        return None if everything else (self.first_year, self.last_year)
+        years = (self.first_year, self.last_year)
+        return None if years == (FIRST_YEAR, LAST_YEAR) else years
 
     @property
     def restricts_text(self) -> bool:
@@ -103,8 +187,7 @@ class _Found:
 
     def exclude(self, match: re.Match[str]) -> str:
         """Take an excluded word out; the minus of a formula stays."""
-        word = match["word"]
-        start = match.start()
+        word, start = match["word"], match.start()
         inside = any(first <= start < last for first, last in self._formulas)
         if inside or word in names() or find_runs(match.string[max(0, start - 12) : match.end()]):
             return match[0]

@@ -102,20 +102,13 @@ class FactorParser(ABC):
         else:
             made = self._atom()
         self._depth -= 1
-        scripts = self._scripts()
-        chosen = self._chosen(made, scripts, in_bracket)
-        return chosen._replace(tight=tight)
-
-    def _chosen(self, base: LatexPart, scripts: str, in_bracket: bool) -> LatexPart:
-        """Return a factor with its scripts, or the binomial coefficient `n choose k` that it begins."""
-        made = base
-        if scripts:
-            made = LatexPart(base.latex.rstrip() + scripts if base.latex.startswith("\\") else base.latex + scripts)
-        if self._peek().text != "choose":
-            return made
-        self._at += 1
-        below = LatexPart(self._sum()) if in_bracket else self._factor()
-        return LatexPart(f"\\binom{{{made.inner or made.latex}}}{{{below.inner or below.latex}}}")
+        if scripts := self._scripts():
+            made = LatexPart((made.latex.rstrip() if made.latex.startswith("\\") else made.latex) + scripts)
+        if self._peek().text == "choose":
+            self._at += 1
+            below = LatexPart(self._sum()) if in_bracket else self._factor()
+            made = LatexPart(f"\\binom{{{made.inner or made.latex}}}{{{below.inner or below.latex}}}")
+        return made._replace(tight=tight)
 
     def _atom(self) -> LatexPart:
         token = self._take()
@@ -142,13 +135,10 @@ class FactorParser(ABC):
     def _function(self) -> LatexPart:
         """Parse a function with its scripts and its argument: a bracket, or factors without blanks between them."""
         token = self._take()
-        base = (
-            token.text == "log"
-            and self._peek().kind == "number"
-            and not self._peek().space
-            and self._peek(1).kind == "open"
-        )
-        name = token.latex + (f"_{{{self._take().latex}}}" if base else self._scripts())
+        following = self._peek()
+        has_base = token.text == "log" and following.kind == "number" and not following.space
+        has_base = has_base and self._peek(1).kind == "open"
+        name = token.latex + (f"_{{{self._take().latex}}}" if has_base else self._scripts())
         following = self._peek()
         if following.kind == "open":
             return LatexPart(name.rstrip() + self._group().latex)
@@ -206,11 +196,8 @@ class FactorParser(ABC):
         if self._peek().kind not in STARTS_FACTOR:
             return "".join(parts)
         first = self._peek()
-        parts.append(
-            self._nested_script()
-            if first.kind in ("root", "function", "named", "fence", "accent")
-            else self._take().latex
-        )
+        nested = first.kind in ("root", "function", "named", "fence", "accent")
+        parts.append(self._factor().latex if nested else self._take().latex)
         long = self._convention.long_exponent
         while not self._peek().space and (
             (self._peek().kind == "letter" and (first.kind == "letter" or long))
@@ -221,28 +208,20 @@ class FactorParser(ABC):
             parts.append(self._scripts())
         return "".join(parts)
 
-    def _nested_script(self) -> str:
-        return self._factor().latex
-
     def _group(self) -> LatexPart:
         """Parse a bracket. A script of a root's index, a matrix and a missing bracket are accepted."""
         opening = self._take()
         if opening.latex == "[" and self._peek().latex == "[":
             return self._matrix()
+        if self._depth >= MAX_DEPTH:
+            return LatexPart(opening.latex)
         bars, self._bars = self._bars, 0
         self._depth += 1
-        if self._depth > MAX_DEPTH:
-            self._depth -= 1
-            self._bars = bars
-            return LatexPart(opening.latex)
         inner = self._list()
         self._depth -= 1
         self._bars = bars
-        closing = (
-            self._take().latex
-            if self._peek().kind == "close" and self._at < len(self._tokens)
-            else _MATCHING[opening.latex]
-        )
+        is_closed = self._peek().kind == "close" and self._at < len(self._tokens)
+        closing = self._take().latex if is_closed else _MATCHING[opening.latex]
         if opening.latex == "{" or closing == "}":
             return LatexPart(inner, inner or " ")
         if inner.startswith("\\bmod "):
@@ -250,13 +229,8 @@ class FactorParser(ABC):
         if "¦" in inner:
             above, _, below = inner.partition("¦")
             return LatexPart(f"\\binom{{{above}}}{{{below}}}")
-        if (
-            inner.startswith("\\binom")
-            and self._at > 1
-            and inner.count("\\binom") == 1
-            and inner.endswith("}")
-            and opening.latex == "("
-        ):
+        is_binomial = inner.startswith("\\binom") and inner.count("\\binom") == 1 and inner.endswith("}")
+        if is_binomial and self._at > 1 and opening.latex == "(":
             return LatexPart(inner)
         plain = opening.latex in ("(", "\\{") and closing in (")", "\\}")
         return LatexPart(f"{opening.latex}{inner}{closing}", (inner or " ") if plain else "")
@@ -273,11 +247,9 @@ class FactorParser(ABC):
 
     def _opens_bar(self, factors: Sequence[LatexPart]) -> bool:
         """Return whether a bar opens: nothing precedes it, or no bar is open and another one follows."""
-        if not factors:
-            return True
+        if not factors or self._bars:
+            return not factors
         bar = self._peek()
-        if self._bars:
-            return False
         closing = [token for token in self._tokens[self._at + 1 :] if token.kind == "bar" and token.latex == bar.latex]
         return len(closing) % 2 == 1 and not self._peek(1).space
 

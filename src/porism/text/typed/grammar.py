@@ -70,7 +70,13 @@ class TypedParser(FactorParser):
                 parts.append(f"\\text{{ {self._take().latex} }}")
             elif token.kind == "word" and token.latex in ("mod", "divides"):
                 self._at += 1
-                self._add_word(token.latex, parts, relation)
+                if token.latex == "divides":
+                    parts.append("\\mid ")
+                    continue
+                operand = self._product().strip()
+                if relation >= 0:
+                    parts[relation] = "\\equiv "  # `mod` makes an equation before it a congruence
+                parts.append(f"\\pmod{{{operand}}}" if relation >= 0 else f"\\bmod {operand}")
             else:
                 before = self._at
                 parts.append(self._sum())
@@ -78,31 +84,18 @@ class TypedParser(FactorParser):
                     self._at += 1
         return "".join(parts)
 
-    def _add_word(self, word: str, parts: list[str], relation: int) -> None:
-        """Add `mod`, which makes an equation before it a congruence, or `divides`."""
-        if word == "divides":
-            parts.append("\\mid ")
-            return
-        operand = self._product().strip()
-        if relation >= 0:
-            parts[relation] = "\\equiv "
-        parts.append(f"\\pmod{{{operand}}}" if relation >= 0 else f"\\bmod {operand}")
-
     def _is_divides(self) -> bool:
         """Return whether a bar between two operands divides: no bar is open, and something precedes and follows it."""
-        follows = self._peek(1).kind in STARTS_FACTOR or self._peek(1).kind == "sum"
-        closes = any(
-            token.kind == "bar" and token.latex == self._peek().latex for token in self._tokens[self._at + 1 :]
+        bar, after = self._peek(), self._peek(1)
+        if self._bars or not self._follows_operand() or not (after.kind in STARTS_FACTOR or after.kind == "sum"):
+            return False
+        return after.space or not any(
+            one.kind == "bar" and one.latex == bar.latex for one in self._tokens[self._at + 1 :]
         )
-        return self._follows_operand() and follows and (not self._bars) and (not closes or self._peek(1).space)
 
     def _sum(self) -> str:
         parts: list[str] = []
-        while self._peek().kind == "sum":
-            parts.append(self._take().latex)
-        parts.append(self._product())
-        while self._peek().kind == "sum":
-            parts.append(self._take().latex)
+        while not parts or self._peek().kind == "sum":
             while self._peek().kind == "sum":
                 parts.append(self._take().latex)
             parts.append(self._product())
@@ -125,7 +118,8 @@ class TypedParser(FactorParser):
                 factors.append(self._factor())
                 if big:
                     # An operator applies to what follows: no fraction reaches over it.
-                    return "".join(one.latex for one in factors) + self._operand()
+                    sign = self._take().latex if self._peek().kind == "sum" else ""
+                    return "".join(one.latex for one in factors) + sign + self._product()
             elif token.kind in ("slash", "percent"):
                 factors.append(LatexPart(self._take().latex))
             elif token.kind == "word" and token.latex in ("squared", "cubed", "over"):
@@ -138,11 +132,6 @@ class TypedParser(FactorParser):
             else:
                 return "".join(one.latex for one in factors)
 
-    def _operand(self) -> str:
-        """Parse what a big operator applies to, with a sign before it."""
-        sign = self._take().latex if self._peek().kind == "sum" else ""
-        return sign + self._product()
-
     def _fraction(self, factors: list[LatexPart]) -> None:
         """Parse a slash and its denominator; the last factors become the numerator."""
         loose = self._take().space and self._peek().space
@@ -154,14 +143,10 @@ class TypedParser(FactorParser):
         numerator = factors[start:]
         del factors[start:]
         below = self._denominator(loose)
-        above = (
-            numerator[0].inner
-            if len(numerator) == 1 and numerator[0].inner
-            else "".join(one.latex for one in numerator)
-        )
-        factors.append(
-            LatexPart(f"\\frac{{{above.strip()}}}{{{below.strip()}}}", tight=bool(numerator) and numerator[0].tight)
-        )
+        inner = numerator[0].inner if len(numerator) == 1 else ""
+        above = inner or "".join(one.latex for one in numerator)
+        tight = bool(numerator) and numerator[0].tight
+        factors.append(LatexPart(f"\\frac{{{above.strip()}}}{{{below.strip()}}}", tight=tight))
 
     def _denominator(self, loose: bool) -> str:
         sign = self._take().latex if self._peek().kind == "sum" else ""

@@ -61,6 +61,7 @@ _LINKS = frozenset((
     "approaches", "(mod", "iff", "goes", "tends", "and", "or",
 ))  # fmt: skip
 _ARTICLES = frozenset(("a", "A", "I"))
+_VALUES = frozenset(("infinity", "inf", "oo", "∞", "-infinity", "zero"))
 _NEED_ARGUMENT = frozenset(("function", "named", "big", "root", "fence", "accent", "binomial"))
 _JOINING = frozenset(("=", "+", "<", ">", "<=", ">=", "!=", "*", "mod", "(mod", "|", "≤", "≥", "≠", "≡", "−"))
 _SHORT_PRODUCT = 3  # letters of a product such as abc that is typed without blanks beside a sign
@@ -100,10 +101,9 @@ def find_runs(text: str) -> list[FormulaRun]:
         run = _made(text, chunks, at, end)
         runs += [run] if run else []
         at = end
-    roots = [FormulaRun(*found.span(), words=True) for found in _ROOT.finditer(text)]
-    taken = [(run.start, run.end) for run in runs]
-    roots = [root for root in roots if not any(start < root.end and root.start < end for start, end in taken)]
-    return sorted((*runs, *roots))
+    roots = (FormulaRun(*found.span(), words=True) for found in _ROOT.finditer(text))
+    free = [root for root in roots if not any(run.start < root.end and root.start < run.end for run in runs)]
+    return sorted((*runs, *free))
 
 
 def is_words(text: str) -> bool:
@@ -131,7 +131,8 @@ def _kind(core: str) -> Kind:
     if (_WORD_WITH_POINTS.search(core) and not all(map(is_name, _LETTERS.findall(core)))) or _ORDINAL.fullmatch(core):
         return "word"
     has_sign = bool(_HAS_SIGN.search(core) or _SURE.search(core))
-    if not all(_is_mathematical(run, has_sign) for run in _LETTERS.findall(_without_subscripts(core))):
+    letters = _LETTERS.findall(re.sub(r"_\{?\(?[A-Za-z]+", "", core))  # without words in subscripts, as in `x_max`
+    if not all(_is_mathematical(run, has_sign) for run in letters):
         return "word"
     if _ANGLE.fullmatch(core):
         return "sure"
@@ -143,16 +144,9 @@ def _kind(core: str) -> Kind:
     return "weak"
 
 
-def _without_subscripts(core: str) -> str:
-    """Return a chunk without words in subscripts, as in `x_max`."""
-    return re.sub(r"_\{?\(?[A-Za-z]+", "", core)
-
-
 def _is_mathematical(run: str, has_sign: bool) -> bool:
     """Return whether letters can be part of a formula: one letter, a name, or a short product beside a sign."""
-    if len(run) == 1:
-        return True
-    if run in names() or is_name(run):
+    if len(run) == 1 or run in names() or is_name(run):
         return True
     return has_sign and len(run) <= _SHORT_PRODUCT and run.lower() not in stopwords()
 
@@ -170,21 +164,20 @@ def _closed(chunks: list[_Chunk]) -> list[_Chunk]:
 
 def _promoted(chunks: list[_Chunk]) -> list[_Chunk]:
     """Return the chunks with short products beside a sign as mathematics: `x^2 = 49 mod pq`, `y = xy' + 1`."""
+
+    def joins(at: int, side: int) -> bool:
+        """Return whether a sign is beside a chunk, and mathematics beyond the sign."""
+        if not 0 <= at + 2 * side < len(chunks):
+            return False
+        return chunks[at + side].core in _JOINING and chunks[at + 2 * side].kind in ("sure", "weak")
+
     found = list(chunks)
     for at, chunk in enumerate(chunks):
         if chunk.kind != "word" or not _PRODUCT.fullmatch(chunk.core.strip("()")) or chunk.core.lower() in stopwords():
             continue
-        if any(_joins(chunks, at, side) for side in (-1, 1)) or (at > 0 and _is_function(chunks[at - 1].core)):
+        if joins(at, -1) or joins(at, 1) or (at > 0 and _is_function(chunks[at - 1].core)):
             found[at] = chunk._replace(kind="weak")
     return found
-
-
-def _joins(chunks: Sequence[_Chunk], at: int, side: int) -> bool:
-    """Return whether a sign is beside a chunk, and mathematics beyond the sign."""
-    if not 0 <= at + 2 * side < len(chunks):
-        return False
-    sign, beyond = chunks[at + side], chunks[at + 2 * side]
-    return sign.core in _JOINING and beyond.kind in ("sure", "weak")
 
 
 def _extend(chunks: Sequence[_Chunk], start: int) -> int:
@@ -225,13 +218,12 @@ def _continues(chunks: Sequence[_Chunk], start: int, at: int) -> bool:
 def _links(chunks: Sequence[_Chunk], start: int, at: int) -> bool:
     """Return whether a word links the mathematics before it with that behind it."""
     word = chunks[at].core.lower()
-    after = chunks[at + 1] if at + 1 < len(chunks) else None
-    follows = after is not None and (
-        after.kind in ("sure", "weak") or (after.kind == "link" and word in ("to", "as", "goes", "tends"))
-    )
     if word in ("squared", "cubed"):
         return len(chunks[at - 1].core) <= 3
-    if not follows or after is None or after.core in _ARTICLES:
+    after = chunks[at + 1] if at + 1 < len(chunks) else None
+    if after is None or after.kind == "word" or after.core in _ARTICLES:
+        return False
+    if after.kind == "link" and word not in ("to", "as", "goes", "tends"):
         return False
     typed = [chunk.core for chunk in chunks[start:at]]
     has_operator = any(_is_big(core) for core in typed)
@@ -240,15 +232,13 @@ def _links(chunks: Sequence[_Chunk], start: int, at: int) -> bool:
     if word in ("goes", "tends"):
         return after.core == "to"
     if word == "of":
-        return (
-            _is_big(typed[-1])
-            or typed[-1] in ("sqrt", "log")
-            or (has_operator and any(core == "to" or "->" in core or "→" in core for core in typed))
-        )
+        has_arrow = any(core == "to" or "->" in core or "→" in core for core in typed)
+        return _is_big(typed[-1]) or typed[-1] in ("sqrt", "log") or (has_operator and has_arrow)
     if word == "from":
         return has_operator
     if word == "to":
-        return has_operator or "from" in typed or (len(typed[-1]) == 1 and _is_value(after.core))
+        is_value = after.core[:1].isdigit() or after.core in _VALUES
+        return has_operator or "from" in typed or (len(typed[-1]) == 1 and is_value)
     if word in ("as", "when", "for"):
         following = [chunk.core for chunk in chunks[at + 1 : at + 4]]
         return any("->" in core or "→" in core or core in ("to", "approaches") for core in following)
@@ -260,10 +250,6 @@ def _is_big(core: str) -> bool:
     return name is not None and name.kind == "big"
 
 
-def _is_value(core: str) -> bool:
-    return core[:1].isdigit() or core in ("infinity", "inf", "oo", "∞", "-infinity", "zero")
-
-
 def _made(text: str, chunks: Sequence[_Chunk], first: int, end: int) -> FormulaRun | None:
     """Return the run without articles and single signs at its ends; None if nothing in it is surely mathematics."""
     last = end - 1
@@ -273,13 +259,16 @@ def _made(text: str, chunks: Sequence[_Chunk], first: int, end: int) -> FormulaR
         last -= 1
     if first > last:
         return None
-    if (
-        first + 1 == last
-        and chunks[first].core.lower() in ("limit", "integral")
-        and _INTERVAL.fullmatch(chunks[last].core)
-    ):
+    named = first + 1 == last and chunks[first].core.lower() in ("limit", "integral")
+    if named and _INTERVAL.fullmatch(chunks[last].core):
         first = last
-    start, stop = _trimmed(text, chunks[first].start, chunks[last].end)
+    start, stop = chunks[first].start, chunks[last].end  # without the punctuation of the sentence
+    while stop > start and (
+        text[stop - 1] in ',;:?"“”' or (text[stop - 1] == "." and text[stop - 2 : stop - 1] != ".")
+    ):
+        stop -= 1
+    while start < stop and text[start] in ',;:"“”':
+        start += 1
     source = text[start:stop]
     kinds = [chunk.kind for chunk in chunks[first : last + 1]]
     cores = [chunk.core for chunk in chunks[first : last + 1]]
@@ -298,9 +287,9 @@ def _is_formula(source: str, chunks: Sequence[_Chunk]) -> bool:
     if _OPERATOR.search(source) or _INTERVAL.search(source):
         return True
     cores = [chunk.core for chunk in chunks]
-    if any(core in ("mod", "divides", "choose", "squared", "cubed") for core in cores) and len(cores) > 1:
+    if len(cores) > 1 and not {"mod", "divides", "choose", "squared", "cubed"}.isdisjoint(cores):
         return True
-    if any(core == "|" for core in cores[1:-1]):
+    if "|" in cores[1:-1]:
         return True
     return any(_is_function(left) and right.isalnum() for left, right in pairwise(cores))
 
@@ -315,30 +304,14 @@ def _is_edge(chunks: Sequence[_Chunk], at: int, chunk: _Chunk, *, leading: bool)
     core = chunk.core
     if not core or (_SIGN.fullmatch(core) and not (leading and core == "-")):
         return True
-    if leading and core in _ARTICLES and at + 1 < len(chunks) and not _continues_article(core, chunks[at + 1].core):
-        return True
-    if (
-        not leading
-        and core in _ARTICLES
-        and at + 1 < len(chunks)
-        and chunks[at + 1].kind == "word"
-        and not (at and _SIGN.fullmatch(chunks[at - 1].core))
-    ):
-        return True
+    if core in _ARTICLES and at + 1 < len(chunks):
+        after = chunks[at + 1]
+        if leading:  # `a` or `A` is a variable before a sign, and a matrix before a vector
+            is_matrix = core == "A" and re.fullmatch(r"[a-zA-Z]", after.core)
+            if re.match(r"[A-Za-z0-9]", after.core) and not is_matrix:
+                return True
+        elif after.kind == "word" and not (at and _SIGN.fullmatch(chunks[at - 1].core)):
+            return True
     if not leading and core in names() and names()[core].kind in _NEED_ARGUMENT:
         return True
     return chunk.kind == "link" and core.lower() not in ("squared", "cubed")
-
-
-def _continues_article(article: str, core: str) -> bool:
-    """Return whether `a` or `A` before a chunk is a variable: before a sign, or a matrix before a vector."""
-    return not re.match(r"[A-Za-z0-9]", core) or (article == "A" and bool(re.fullmatch(r"[a-zA-Z]", core)))
-
-
-def _trimmed(text: str, start: int, end: int) -> tuple[int, int]:
-    """Return start and end without the punctuation of the sentence."""
-    while end > start and (text[end - 1] in ',;:?"“”' or (text[end - 1] == "." and text[end - 2 : end - 1] != ".")):
-        end -= 1
-    while start < end and text[start] in ',;:"“”':
-        start += 1
-    return start, end

@@ -26,60 +26,12 @@ _DIFFERENTIAL = re.compile(r"[A-Za-z]??d[xyztursvwpASV]")
 _INNER_FUNCTION = re.compile(r"([a-z])(sin|cos|tan|ln|log|exp)([a-z]{1,2})")
 _CHOOSE = re.compile(r"([a-zN])C([a-zR])")
 # English words that look like a function with letters beside it: `cost` is not cos t, `using` is not u sin g.
-_ENGLISH = frozenset(
-    (
-        *(
-            "since",
-            "sing",
-            "sings",
-            "sink",
-            "sins",
-            "using",
-            "cost",
-            "costs",
-            "cosy",
-            "tank",
-            "tang",
-            "stand",
-            "stands",
-        ),
-        *(
-            "logic",
-            "login",
-            "logs",
-            "logo",
-            "blog",
-            "blogs",
-            "expel",
-            "expo",
-            "mind",
-            "minds",
-            "mine",
-            "mini",
-            "mint",
-            "minor",
-            "minus",
-        ),
-        *(
-            "maxi",
-            "maxim",
-            "limb",
-            "lime",
-            "limit",
-            "limp",
-            "deter",
-            "dime",
-            "argue",
-            "super",
-            "infer",
-            "info",
-            "mode",
-            "model",
-            "modes",
-        ),
-        *("modal", "sect", "cots", "kern", "signs", "signed"),
-    )
-)
+_ENGLISH = frozenset((
+    "since", "sing", "sings", "sink", "sins", "using", "cost", "costs", "cosy", "tank", "tang", "stand", "stands",
+    "logic", "login", "logs", "logo", "blog", "blogs", "expel", "expo", "mind", "minds", "mine", "mini", "mint",
+    "minor", "minus", "maxi", "maxim", "limb", "lime", "limit", "limp", "deter", "dime", "argue", "super", "infer",
+    "info", "mode", "model", "modes", "modal", "sect", "cots", "kern", "signs", "signed",
+))  # fmt: skip
 _COMPOSED = frozenset(("letter", "number", "close", "postfix"))
 _PRODUCT_OF_GREEK = ("pi", "theta", "alpha", "beta", "lambda", "omega", "phi")
 
@@ -108,16 +60,15 @@ def names() -> dict[str, Name]:
     for row in rows:
         if not row.startswith("#"):
             kind, latex, typed = row.split("\t")
-            match = next(one for one in get_args(Kind) if one == kind)
-            found.update({form: Name(match, latex) for form in typed.split(" ")})
+            own = Name(next(one for one in get_args(Kind) if one == kind), latex)
+            found.update(dict.fromkeys(typed.split(" "), own))
     return found
 
 
 @cache
 def _symbols() -> re.Pattern[str]:
-    """Return the pattern of all symbols, the longest first."""
-    forms = sorted((form for form in names() if not form.isalpha() or not form.isascii()), key=lambda form: -len(form))
-    return re.compile("|".join(map(re.escape, forms)))
+    forms = (form for form in names() if not form.isalpha() or not form.isascii())
+    return re.compile("|".join(map(re.escape, sorted(forms, key=len, reverse=True))))
 
 
 def tokenise(text: str) -> list[Token]:
@@ -167,7 +118,7 @@ def letters(run: str) -> list[Token]:
     if run in names():
         return [_named(run)]
     if run.lower() in _ENGLISH:
-        return [_letter(char) for char in run]
+        return list(map(_letter, run))
     if _DIFFERENTIAL.fullmatch(run) and len(run) > 1:
         return [*map(_letter, run[:-2]), Token("differential", f"d{run[-1]}", run[-2:])]
     if chosen := _CHOOSE.fullmatch(run):
@@ -178,12 +129,11 @@ def letters(run: str) -> list[Token]:
         name = names().get(run[:size])
         if name is not None and name.kind in ("function", "root"):
             return [_named(run[:size]), *letters(run[size:])]
-    for greek in _PRODUCT_OF_GREEK:
-        if run.endswith(greek) and len(run) == len(greek) + 1:
-            return [_letter(run[0]), _named(greek)]
-        if run.startswith(greek) and len(run) == len(greek) + 1:
-            return [_named(greek), _letter(run[-1])]
-    return [_letter(char) for char in run]
+    if run[1:] in _PRODUCT_OF_GREEK:
+        return [_letter(run[0]), _named(run[1:])]
+    if run[:-1] in _PRODUCT_OF_GREEK:
+        return [_named(run[:-1]), _letter(run[-1])]
+    return list(map(_letter, run))
 
 
 def is_name(run: str) -> bool:
@@ -254,6 +204,4 @@ def _translated(run: str, table: dict[str, str]) -> str:
     return "".join(table[char] for char in run)
 
 
-SCRIPTS = "".join((*_RAISED, *_LOWERED, *_FRACTIONS)).translate(
-    str.maketrans("", "", "()")
-)  # characters that only mathematics uses
+SCRIPTS = "".join((*_RAISED, *_LOWERED, *_FRACTIONS)).translate(dict.fromkeys(b"()"))  # that only mathematics uses

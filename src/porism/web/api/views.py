@@ -23,9 +23,9 @@ from porism.search.display.page_math import page_math
 from porism.search.display.results import Extract, FormulaResults, Results
 from porism.search.engine import Engine
 from porism.search.formulas.searcher import Mode
-from porism.search.generation.generate import AnswerBasis
+from porism.search.generation.answer_text import AnswerBasis
 from porism.search.query import SORTS, parse_part
-from porism.text.typed.parts import QueryPart, split_query
+from porism.text.typed.box import QueryPart, split_query
 from porism.web.api import changes
 from porism.web.api.changes import READ_ONLY, WriteAccess
 from porism.web.api.results import run_view

@@ -18,7 +18,7 @@ from porism.formula.mathml.presentation import highlight
 from porism.search.display.page_math import page_math
 from porism.search.display.post_formulas import mathml_of, readable_latex
 from porism.search.display.results import DistinctFormula, FormulaUse, HighlightedSegment, segments_html
-from porism.text.typed.parts import split_query
+from porism.text.typed.box import split_query
 from porism.web.api import views
 from porism.web.http.requests import Parameter
 

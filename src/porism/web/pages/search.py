@@ -18,11 +18,11 @@ from starlette.responses import RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from porism.errors import PorismError
-from porism.search.analytics.store import Search, ShownHit
+from porism.search.analytics import Search, ShownHit
 from porism.search.display.results import Extract
 from porism.search.formulas.searcher import DEPTH
+from porism.search.generation.answer_text import AnswerBasis, Writing, generate_answer, stream_answer, without_answer
 from porism.search.generation.endpoint import Endpoint
-from porism.search.generation.generate import AnswerBasis, Writing, generate_answer, stream_answer, without_answer
 from porism.web.api import views
 from porism.web.api.results import run_view
 from porism.web.http.requests import Parameter, parse_parameters

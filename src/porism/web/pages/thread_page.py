@@ -20,13 +20,11 @@ from porism.formula.mathml.presentation import highlight
 from porism.search.display.page_math import is_blank, page_math
 from porism.search.display.post_formulas import mathml_of, readable_latex
 from porism.search.display.results import HighlightedSegment, segments_html
-from porism.search.display.sentences import with_unmarked
-from porism.search.display.snippet import SnippetBuilder
+from porism.search.display.snippet import SnippetBuilder, with_unmarked
 from porism.search.engine import Engine
-from porism.text.latex import defined_macros, expand
+from porism.text.find import defined_macros, expand
 from porism.text.page import MathBudget, PageRenderer, picture_in_words, remote_picture
-from porism.text.render import plain_text
-from porism.text.segment import Segment, Text
+from porism.text.segment import Segment, Text, plain_text
 from porism.web.api import views
 from porism.web.api.results import run_view
 from porism.web.api.views import PostView, ThreadView

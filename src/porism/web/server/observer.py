@@ -28,8 +28,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from porism.errors import PorismError
-from porism.search.analytics.report import read_report
-from porism.search.analytics.store import MOST_POSITION, AnalyticsStore, Click, Search, ShownHit
+from porism.search.analytics import MOST_POSITION, AnalyticsStore, Click, Search, ShownHit, read_report
 from porism.search.engine import Engine
 from porism.store.protocols import StoreStatus
 from porism.web.http.middleware import LOOPBACK, printable

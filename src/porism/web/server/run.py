@@ -17,7 +17,7 @@ from starlette.applications import Starlette
 from porism.compiled import load_numba
 from porism.errors import PorismError
 from porism.parallel import cores
-from porism.search.analytics.store import AnalyticsStore
+from porism.search.analytics import AnalyticsStore
 from porism.search.engine import Engine
 from porism.search.generation.endpoint import Endpoint
 from porism.web.api.changes import WriteAccess, WriteSettings

@@ -11,9 +11,8 @@ from unicodedata import normalize
 
 from porism.corpus.sources.documents.section import Document, HeadingPath, Section, with_spans
 from porism.formula.latex.macros import Budget, definitions
-from porism.text.find import find_formulas
-from porism.text.latex import ACCENTS, LETTER_ACCENTS, LETTERS, expand
-from porism.text.sanitize import clean, without_placeholders
+from porism.text.find import ACCENTS, LETTER_ACCENTS, LETTERS, expand, find_formulas
+from porism.text.read import clean, without_placeholders
 
 COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%.*")
 DOCUMENT = re.compile(r"\\begin\{document\}(.*?)(?:\\end\{document\}|\Z)", re.DOTALL)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from porism.corpus.sources.documents.section import Document, HeadingPath, Section, with_spans
 from porism.text.find import Extracted, code_blocks, find_formulas
-from porism.text.sanitize import clean, without_placeholders
+from porism.text.read import clean, without_placeholders
 
 if TYPE_CHECKING:
     from markdown_it.token import Token

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 
 from porism.corpus.sources.documents.section import Document, Section, with_spans
 from porism.limits import limit
-from porism.text.delimiters import math_span, replace_mathml
 from porism.text.find import Extracted, find_formulas
-from porism.text.markup import Element, decode_entities, elements, replace_elements, unescape
-from porism.text.sanitize import TAG, clean, without_placeholders
+from porism.text.markup import Element, decode_entities, elements, math_span, replace_elements, replace_mathml, unescape
+from porism.text.read import TAG, clean, without_placeholders
 
 # Attributes are bounded, so that a tag full of them takes no time that grows with its square.
 MATH_SCRIPT = re.compile(r"<script\b[^<>]{0,500}?type=[\"']math/tex[^<>]{0,500}>", re.IGNORECASE)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from porism.corpus.sources.documents.section import Document, HeadingPath, Section, with_spans
 from porism.text.find import Extracted, find_formulas
 from porism.text.markup import unescape
-from porism.text.sanitize import clean, without_placeholders
+from porism.text.read import clean, without_placeholders
 
 if TYPE_CHECKING:
     from orgparse.node import OrgBaseNode

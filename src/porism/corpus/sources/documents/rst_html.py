@@ -15,7 +15,7 @@ from docutils.readers.standalone import Reader
 from docutils.transforms.references import Substitutions
 from docutils.utils.math import pick_math_environment
 
-from porism.text.delimiters import math_span
+from porism.text.markup import math_span
 
 SETTINGS: dict[str, Any] = {
     "_disable_config": True,

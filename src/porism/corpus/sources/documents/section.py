@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from porism.corpus.post import LEVEL
-from porism.text.delimiters import math_span
 from porism.text.find import Extracted
-from porism.text.sanitize import fill
+from porism.text.markup import math_span
+from porism.text.read import fill
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""Search analytics without personal data: what was searched and what was clicked."""
