@@ -20,7 +20,7 @@ COMPILED = {
     "formula/operators": "parse application binders nary calculus groups operands prefix scripts stack symbols table",
     "formula/canonical": "rules hashed forms",
     "formula/match": "matcher",
-    "analysis": "flat features",
+    "analysis": "features",
     "search/display": "snippet sentences highlight post_formulas shared_parts",
 }
 # Commands that build something; others only need names and versions.

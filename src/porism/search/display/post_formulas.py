@@ -11,8 +11,8 @@ import re
 from collections import Counter
 from functools import lru_cache
 
-from porism.analysis.classes import NUMBER, VARIABLE, symbol_kind
-from porism.analysis.flat import FlatLayout, flat_layout
+from porism.analysis.features import FlatLayout, flat_layout
+from porism.analysis.paths import NUMBER, VARIABLE, symbol_kind
 from porism.caching import cached_text
 from porism.deadline import check
 from porism.formula import Parsed, latex_to_mathml, parse

@@ -8,8 +8,8 @@ from typing import ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import EncodedField
 from porism.analysis.schema import FORMULA_FAMILIES
+from porism.analysis.terms import EncodedField
 from porism.search.features.feature import Feature, Level
 from porism.search.query import KINDS, Kind
 from porism.search.retrieval.context import CandidateBatch, Values

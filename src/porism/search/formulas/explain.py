@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from porism.analysis.classes import VARIABLE, symbol_kind
-from porism.analysis.flat import FlatLayout, flat_layout
+from porism.analysis.features import FlatLayout, flat_layout
+from porism.analysis.paths import VARIABLE, symbol_kind
 from porism.formula import parse_mathml
 from porism.formula.binary import unpack
 from porism.formula.canonical.forms import Level

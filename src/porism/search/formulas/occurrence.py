@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.classes import label_traits
 from porism.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN, features
+from porism.analysis.paths import label_traits
 from porism.analysis.schema import FORMULA
 from porism.compiled import compiled
 from porism.deadline import check, passed, remaining, shorten, time_limit

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from porism.analysis.classes import symbol_kind
-from porism.analysis.features import Features
-from porism.analysis.flat import FlatLayout
+from porism.analysis.features import Features, FlatLayout
+from porism.analysis.paths import symbol_kind
 from porism.analysis.terms import formula_terms
 from porism.formula import Parsed, parse
 from porism.formula.match.backtracking import is_wildcard

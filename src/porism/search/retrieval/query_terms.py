@@ -12,9 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.learned import query_keys
-from porism.analysis.pieces import model_text, question_text, tag_text
 from porism.analysis.schema import DOCUMENT, NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES, THREAD, VIEWS, View
-from porism.analysis.terms import feature_terms, text_terms
+from porism.analysis.terms import feature_terms, model_text, question_text, tag_text, text_terms
 from porism.deadline import check
 from porism.search.index import ConceptMatch
 from porism.search.query import ReadQuery, query_features

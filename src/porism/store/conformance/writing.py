@@ -18,7 +18,7 @@ from porism.deadline import TimeLimitExceeded, time_limit
 from porism.errors import PorismError
 from porism.store.conformance.searching import MANY, TERMS
 from porism.store.conformance.subject import ALL_IDS, ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS, SOURCE, Subject, put
-from porism.store.memory.building import RecordsSource
+from porism.store.memory.store import RecordsSource
 from porism.store.protocols import LogPosition, Snapshot, Store
 from porism.store.records import UNKNOWN, Ints, Term, TermQuery, TextQuery
 

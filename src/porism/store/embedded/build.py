@@ -20,9 +20,8 @@ from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.parallel import Jobs, local, ordered, workers, worth
 from porism.progress import Progress, Silent
-from porism.store.embedded.concept_learning import learn_concepts
 from porism.store.embedded.formulas.build import build_formula_index
-from porism.store.embedded.learned_files import write_vocabulary
+from porism.store.embedded.learned import learn_concepts, write_vocabulary
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, write_manifest
 from porism.store.embedded.posts.build import SMALL, SegmentFolders, write_posts
 from porism.store.embedded.vectors import VECTOR_FAMILIES, write_vectors

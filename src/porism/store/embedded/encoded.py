@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import FIELDS, FORMAT, OPTION, EncodedField
+from porism.analysis.terms import ENCODED_FIELDS, ENCODED_FORMAT, ENCODER, EncodedField
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import BiEncoder, Role, encode_query
@@ -28,7 +28,7 @@ PROBE = "Prove that $\\sqrt{2}$ is irrational."
 # In a segment. New vectors are written into the folder that the last commit does not name, so that a killed run leaves
 # those before whole.
 FOLDERS = ("encoded", "encoded-2")
-DEFAULT_FIELDS: tuple[EncodedField, ...] = FIELDS
+DEFAULT_FIELDS: tuple[EncodedField, ...] = ENCODED_FIELDS
 Vectors = npt.NDArray[np.float32]
 
 
@@ -39,7 +39,7 @@ class EncoderEntry:
     model: ModelRecord
     place: str  # a directory, or the name of an installed package
     fields: tuple[EncodedField, ...]
-    texts: str = FORMAT
+    texts: str = ENCODED_FORMAT
     folder: str = FOLDERS[0]
 
     def as_option(self) -> str:
@@ -51,7 +51,7 @@ class EncoderEntry:
     @classmethod
     def of(cls, manifest: Manifest) -> EncoderEntry | None:
         """Return the entry of a manifest; None if the index has no vectors of posts."""
-        text = manifest.options.get(OPTION)
+        text = manifest.options.get(ENCODER)
         if not text:
             return None
         raw = json.loads(str(text))
@@ -83,7 +83,7 @@ class IndexEncoder:
         model = BiEncoder(directory, min(length, most))
         model.encode([PROBE])  # damaged weights are found now, not after the work
         known = str(Path(place).resolve()) if Path(place).is_dir() else str(place)  # or the name of a package
-        encoder = cls(EncoderEntry(model.record, known, tuple(one for one in FIELDS if one in fields)))
+        encoder = cls(EncoderEntry(model.record, known, tuple(one for one in ENCODED_FIELDS if one in fields)))
         encoder._model = model
         return encoder
 

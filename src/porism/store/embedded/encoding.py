@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import BATCH, FIELDS, OPTION, EncodedField, PostText, post_texts
+from porism.analysis.terms import BATCH, ENCODED_FIELDS, ENCODER, EncodedField, PostText, post_texts
 from porism.corpus.content import Content, batched
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
@@ -205,7 +205,7 @@ def _encode(place: Path, manifest: Manifest, encoder: IndexEncoder, progress: Pr
     for entry in manifest.segments:
         for path in sorted((place / entry.name / encoder.entry.folder).iterdir()):
             files[str(path.relative_to(place))] = describe_file(path)
-    options = {**manifest.options, OPTION: encoder.entry.as_option()}
+    options = {**manifest.options, ENCODER: encoder.entry.as_option()}
     after = replace(manifest, options=options, files=files, generation=manifest.generation + 1)
     save_manifest(place, after)
     return after
@@ -217,7 +217,7 @@ def remove_vectors(index: str | Path) -> None:
     with only_writer(place):
         manifest = read_manifest(place, SEARCH)
         files = {name: file for name, file in manifest.files.items() if not _is_vector(name)}
-        options = {name: value for name, value in manifest.options.items() if name != OPTION}
+        options = {name: value for name, value in manifest.options.items() if name != ENCODER}
         after = replace(manifest, options=options, files=files, generation=manifest.generation + 1)
         save_manifest(place, after)
         _remove_others(place, after)
@@ -277,7 +277,7 @@ def open_encoded(index: Path, manifest: Manifest, place: str | Path | None = Non
 
 def chosen_fields(names: Sequence[str]) -> tuple[EncodedField, ...]:
     """Return the fields of a request, in their order."""
-    return tuple(field for field in FIELDS if field in names)
+    return tuple(field for field in ENCODED_FIELDS if field in names)
 
 
 def _known(index: Path, manifest: Manifest) -> list[FieldVectors]:

@@ -21,8 +21,7 @@ from porism.corpus.content import Content
 from porism.formula.binary import unpack_operators
 from porism.store.embedded.formulas.packed_layouts import LayoutTable, layout_table
 from porism.store.embedded.storage.columns import ColumnWriter, read_columns
-from porism.store.embedded.terms.bulk_hashing import hash_hexadecimal
-from porism.store.embedded.terms.dictionary import DictionaryWriter, Hashes, hash_terms, local_codes
+from porism.store.embedded.terms.dictionary import DictionaryWriter, Hashes, hash_hexadecimal, hash_terms, local_codes
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import OPTION
+from porism.analysis.terms import ENCODER
 from porism.corpus.store.collection import Collection
 from porism.corpus.update.delta import merge_parts, write_generation
 from porism.locks import only_writer
@@ -142,7 +142,7 @@ def _commit(index: Path, work: Path, snapshot: _Snapshot) -> bool:
         entries, count = manifest.segments, len(snapshot.segments)
         if [one.name for one in entries[:count]] != [one.entry.name for one in snapshot.segments]:
             return False
-        if manifest.options.get(OPTION) != snapshot.manifest.options.get(OPTION):  # the merged segment would lack them
+        if manifest.options.get(ENCODER) != snapshot.manifest.options.get(ENCODER):  # the segment would lack them
             return False
         name = new_folder(index, manifest)
         work.replace(index / name)

@@ -30,14 +30,7 @@ from porism.progress import Silent
 from porism.store.embedded.build import collection_counts
 from porism.store.embedded.encoding import encode_new_segment
 from porism.store.embedded.formulas.build import FormulaPart, build_formula_index
-from porism.store.embedded.manifest import (
-    SEARCH,
-    Manifest,
-    Retired,
-    SegmentEntry,
-    read_manifest,
-    save_manifest,
-)
+from porism.store.embedded.manifest import SEARCH, Manifest, Retired, SegmentEntry, read_manifest, save_manifest
 from porism.store.embedded.posts.build import SegmentFolders, write_posts
 from porism.store.embedded.posts.store import EmbeddedPosts
 from porism.store.embedded.segments.opening import (

@@ -25,15 +25,7 @@ from porism.store.embedded.terms.postings import (
     unit_counts,
 )
 from porism.store.records import NO_HITS, UNKNOWN, Filter, Hits, Term, TermQuery, TermStatistics
-from porism.store.weighting import (
-    BM25,
-    IDFS,
-    BM25Plus,
-    LengthBias,
-    TermCounts,
-    ViewCounts,
-    length_factor,
-)
+from porism.store.weighting import BM25, IDFS, BM25Plus, LengthBias, TermCounts, ViewCounts, length_factor
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

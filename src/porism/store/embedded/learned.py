@@ -1,9 +1,13 @@
-"""Learn concepts: names and formulas that occur in the same posts far more often than by chance."""
+"""What is learned from a collection: concepts, which are names and formulas that occur in the same posts far more often
+than by chance, and the counted words of its posts. Both are tables in the index.
+
+Words are read from at most MAX_POSTS posts, evenly spread, so that the cost is bounded; words that occur only once
+there are mostly misspelt themselves and are left out, unless they are in a title."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -11,15 +15,15 @@ from typing import IO, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.learned import Concept, log_likelihood_ratio, names_of
-from porism.analysis.pieces import Pieces, PieceTerms, make_piece, tag_text
-from porism.analysis.terms import form_term
+from porism.analysis.learned import LONGEST, Concept, Vocabulary, log_likelihood_ratio, names_of
+from porism.analysis.terms import Pieces, PieceTerms, form_term, make_piece, tag_text
+from porism.corpus.content import Content
 from porism.corpus.post import Thread
 from porism.hashing import hash64
 from porism.store.embedded.formulas.codes import KnownCodes
-from porism.store.embedded.learned_files import write_concepts
 from porism.store.embedded.storage.columns import ColumnWriter, CountedKeys, KeyCounter, OpenFiles, read_columns
-from porism.text.segment import Segment
+from porism.text.segment import Segment, Text
+from porism.text.words import WORD
 
 TYPES = {"key": "<u8", "post": "<u4"}
 TEXTS = "texts.tsv"
@@ -298,3 +302,59 @@ def _strongest(found: list[_Association], texts: dict[int, str]) -> list[_Associ
 def learn_concepts(occurrences: Path, posts: int, directory: Path) -> None:
     """Learn concepts and write them into the directory of the posts."""
     write_concepts(learn(occurrences, posts), directory)
+
+
+CONCEPTS, WORDS = "concepts.tsv", "vocabulary.tsv"
+MAX_POSTS = 200_000
+
+
+def write_concepts(concepts: Iterable[Concept], directory: Path) -> None:
+    """Write concepts as a table."""
+    with (directory / CONCEPTS).open("w", encoding="utf-8", newline="") as out:
+        for name, display_name, term, latex, posts, strength in concepts:
+            line = [name, display_name, term, str(posts), f"{strength:.2f}", " ".join(latex.split())]
+            out.write("\t".join(line) + "\n")
+
+
+def read_concepts(directory: Path) -> list[Concept]:
+    """Read the concepts of an index."""
+    found = []
+    for line in (directory / CONCEPTS).read_text("utf-8").splitlines():
+        name, display_name, formula_term, posts, strength, latex = line.split("\t", 5)
+        found.append(Concept(name, display_name, formula_term, latex, int(posts), float(strength)))
+    return found
+
+
+def count_words(content: Content) -> dict[str, int]:
+    """Count the words of a collection as people write them; return them in alphabetical order."""
+    counts: Counter[str] = Counter()
+    titles: set[str] = set()
+    step = max(1, content.count("posts") // MAX_POSTS)
+    for number, post in enumerate(content.posts()):
+        if number % step == 0:
+            in_title = _words(post.title)
+            counts.update([*_words(post.body), *in_title])
+            titles.update(in_title)
+    return {word: counts[word] for word in sorted(counts) if counts[word] > 1 or word in titles}
+
+
+def _words(text: Text) -> list[str]:
+    plain = " ".join(segment.text for segment in text.segments if segment.kind == "text")
+    return [word for word in WORD.findall(plain.lower()) if word.isalpha() and 1 < len(word) <= LONGEST]
+
+
+def write_vocabulary(content: Content, directory: Path) -> None:
+    """Write the words of a collection, one a line."""
+    lines = (f"{word}\t{count}\n" for word, count in count_words(content).items())
+    (directory / WORDS).write_text("".join(lines), "utf-8")
+
+
+def read_vocabulary(directory: Path) -> Vocabulary:
+    """Return the vocabulary of an index; its file is read when a word is looked up."""
+
+    def read() -> dict[str, int]:
+        path = directory / WORDS
+        lines = path.read_text("utf-8").splitlines() if path.exists() else []
+        return {word: int(count) for word, _, count in (line.partition("\t") for line in lines)}
+
+    return Vocabulary(read)
