@@ -10,7 +10,7 @@ import pytest
 from porism.analysis.learned import log_likelihood_ratio
 from porism.analysis.terms import form_term
 from porism.store.embedded import learned
-from porism.store.embedded.learned import ConceptBlock, ConceptWriter, KeyOccurrences, KeyText, learn
+from porism.store.embedded.learned import ConceptBlock, ConceptWriter, KeyOccurrences, learn
 
 POSTS = 60
 
@@ -22,8 +22,7 @@ def block(posts: range, names: dict[int, set[int]], forms: dict[int, set[int]]) 
         found = [(key, post) for post in posts for key in sorted(posts_of) if post in posts_of[key]]
         keys = np.array([key for key, _ in found], np.uint64)
         at = np.array([post - posts.start for _, post in found], np.uint32)
-        distinct = dict.fromkeys(key for key, _ in found)
-        return KeyOccurrences(keys, at, [KeyText(key, f"name {key}\tName {key}") for key in distinct])
+        return KeyOccurrences(keys, at, {key: f"name {key}\tName {key}" for key, _ in found})
 
     return ConceptBlock(len(posts), occurrences(names), occurrences(forms))
 

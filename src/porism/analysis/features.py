@@ -55,13 +55,9 @@ def flat_layout(root: Node) -> FlatLayout:
         if len(children) == 1:
             stack.append((children[0], ord(node.edges)))
         elif children:
-            pairs = sorted(zip(node.edges, children, strict=True), key=_reversed_reading_order)
+            pairs = sorted(zip(node.edges, children, strict=True), key=lambda pair: -_READING[pair[0]])
             stack.extend((child, ord(letter)) for letter, child in pairs)
     return FlatLayout(labels, edges, nodes)
-
-
-def _reversed_reading_order(pair: tuple[str, Node]) -> int:
-    return -_READING[pair[0]]
 
 
 def flat_operators(root: HashedNode) -> FlatOperators:

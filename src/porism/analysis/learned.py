@@ -198,26 +198,22 @@ class Vocabulary:
         return self._read()
 
     @cached_property
-    def _letters(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """The letters of all words one after another, and where each word ends."""
+    def _letters(self) -> tuple[list[str], npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """All words, their letters one after another, and where each word ends."""
         words = list(self.counts)
         letters = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)
-        return letters, np.cumsum([len(word) for word in words], dtype=np.int64)
-
-    @cached_property
-    def _words(self) -> list[str]:
-        return list(self.counts)
+        return words, letters, np.cumsum([len(word) for word in words], dtype=np.int64)
 
     def near(self, word: str, distance: int) -> list[NearWord]:
         """Return the words within a distance (optimal string alignment), the nearest first, then the most frequent."""
         if not self.counts or not word or len(word) > LONGEST:
             return []
-        letters, ends = self._letters
+        words, letters, ends = self._letters
         wanted = np.frombuffer(word.encode("utf-32-le"), np.uint32)
         found = np.zeros(len(ends), np.uint8)
         _distances(wanted, letters, ends, distance, found)
         rows = np.flatnonzero(found <= distance).tolist()
-        near = [NearWord(self._words[row], self.counts[self._words[row]], int(found[row])) for row in rows]
+        near = [NearWord(words[row], self.counts[words[row]], int(found[row])) for row in rows]
         return sorted(near, key=lambda one: (one.distance, -one.uses, one.word))
 
 
@@ -245,12 +241,8 @@ def _distances(wanted: Any, letters: Any, ends: Any, limit: int, out: Any) -> No
             for column in range(1, size + 1):
                 cost = 0 if wanted[column - 1] == letter else 1
                 best = min(rows[last, column] + 1, rows[now, column - 1] + 1, rows[last, column - 1] + cost)
-                if (
-                    at > 1
-                    and column > 1
-                    and wanted[column - 2] == letter
-                    and wanted[column - 1] == letters[start + at - 2]
-                ):
+                is_exchange = at > 1 and column > 1 and wanted[column - 2] == letter
+                if is_exchange and wanted[column - 1] == letters[start + at - 2]:
                     best = min(best, rows[before, column - 2] + 1)
                 rows[now, column] = best
                 smallest = min(smallest, best)

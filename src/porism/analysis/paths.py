@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.features import FlatOperators
 from porism.compiled import compiled
+
+if TYPE_CHECKING:
+    from porism.analysis.features import FlatOperators
 
 OPERATOR, VARIABLE, NUMBER = 0, 1, 2
 NO_SCRIPT, ABOVE, BELOW = 0, 1, 2
@@ -87,10 +89,10 @@ _OUTERMOST, _BASE, _INNER, _SCRIPT = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4E
 class TraitColumns(NamedTuple):
     """Traits of labels as columns: class, variable or not, ordered operands or not, and which script."""
 
-    codes: npt.NDArray[np.uint32]
-    variables: npt.NDArray[np.bool_]
-    unordered: npt.NDArray[np.bool_]
-    scripts: npt.NDArray[np.uint8]
+    codes: Array  # uint32
+    variables: Array  # bool
+    unordered: Array  # bool
+    scripts: Array  # uint8
 
 
 class Paths(NamedTuple):
@@ -128,18 +130,6 @@ class PathTable(NamedTuple):
         ]
 
 
-def _trait_columns(labels: list[str]) -> TraitColumns:
-    """Return the traits of labels as columns."""
-    found = [label_traits(label) for label in labels]
-    variable = label_traits("V!x").code
-    return TraitColumns(
-        np.array([traits.code for traits in found], np.uint32),
-        np.array([traits.code == variable for traits in found], np.bool_),
-        np.array([traits.unordered for traits in found], np.bool_),
-        np.array([traits.script for traits in found], np.uint8),
-    )
-
-
 def find_paths(trees: Sequence[FlatOperators]) -> PathTable:
     """Return all paths of operator trees. Pass many trees together: a call costs more than a tree."""
     ends = np.cumsum([len(tree.labels) for tree in trees])
@@ -147,12 +137,12 @@ def find_paths(trees: Sequence[FlatOperators]) -> PathTable:
     ranks = np.array([rank for tree in trees for rank in tree.ranks], np.int32)
     ids: dict[str, int] = {}
     label_ids = np.array([ids.setdefault(label, len(ids)) for tree in trees for label in tree.labels], np.int32)
-    of_label = _trait_columns(list(ids))
+    found, variable = [label_traits(label) for label in ids], label_traits("V!x").code
     traits = TraitColumns(
-        of_label.codes[label_ids],
-        of_label.variables[label_ids],
-        of_label.unordered[label_ids],
-        of_label.scripts[label_ids],
+        np.array([one.code for one in found], np.uint32)[label_ids],
+        np.array([one.code == variable for one in found], np.bool_)[label_ids],
+        np.array([one.unordered for one in found], np.bool_)[label_ids],
+        np.array([one.script for one in found], np.uint8)[label_ids],
     )
     size = len(parents) * (MAX_STEPS + 1)
     columns: list[Array] = [np.empty(size, dtype) for dtype in (np.uint8, np.uint32, np.uint8, np.uint8)]

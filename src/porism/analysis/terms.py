@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol, get_args
+from typing import Literal, NamedTuple, get_args
 
 from porism.analysis.features import LEVEL_PREFIX, RENAMED, Features, features
 from porism.analysis.learned import defined_terms, name_keys
@@ -20,20 +20,6 @@ from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formul
 from porism.text.words import FORMULA, WORD, stems, stems_of, stopwords
 
 BRACKETS = ("#(start)#", "#(end)#")  # enclose the tuples of every formula, so they distinguish none
-
-
-class TextAnalyser(Protocol):
-    """Turns the stems of a text into terms; the mark FORMULA replaces each formula."""
-
-    def of_stems(self, stems: Sequence[str]) -> list[str]:
-        """Return the terms."""
-
-
-class FormulaAnalyser(Protocol):
-    """Turns the features of a formula into terms."""
-
-    def of_formula(self, features: Features) -> list[str]:
-        """Return the terms."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +101,8 @@ class SubExpressions:
 
 
 # The families of an index of posts. The two stricter levels of sub-expressions would add nothing to the tuples.
-TEXT_ANALYSERS: Mapping[str, TextAnalyser] = {"words": Words(), "pairs": WordPairs()}
-FORMULA_ANALYSERS: Mapping[str, FormulaAnalyser] = {
+TEXT_ANALYSERS: Mapping[str, Words | WordPairs] = {"words": Words(), "pairs": WordPairs()}
+FORMULA_ANALYSERS: Mapping[str, LayoutTuples | OperatorPaths | SubExpressions] = {
     "tuples": LayoutTuples(),
     "paths": OperatorPaths(),
     "parts": SubExpressions(("commutative", "renamed")),
@@ -134,13 +120,6 @@ def formula_terms(formula: Parsed) -> dict[str, list[str]]:
 def feature_terms(found: Features) -> dict[str, list[str]]:
     """Return the terms of a formula by family from its features."""
     return {family: analyser.of_formula(found) for family, analyser in FORMULA_ANALYSERS.items()}
-
-
-def whole_form(terms: dict[str, list[str]]) -> int:
-    """Return the hash of the whole formula at the renamed level; 0 for a small formula."""
-    if len(terms["tuples"]) < SMALLEST:
-        return 0
-    return next((int(term[1:], 16) for term in terms["parts"] if term[0] == RENAMED), 0)
 
 
 def form_term(form: int) -> str:
@@ -200,13 +179,6 @@ def make_piece(text: str, formulas: list[Segment]) -> PieceTerms:
     return PieceTerms(text, words, stems, stem_terms(stems), formulas)
 
 
-def title_levels(title: Text) -> list[PieceTerms]:
-    """Return the levels of a title, the outermost first: a book, a chapter, a section, the name itself."""
-    text, formulas = text_and_formulas(title)
-    left = iter(formulas)
-    return [make_piece(level, [next(left) for _ in range(level.count(FORMULA))]) for level in text.split(LEVEL)]
-
-
 class Pieces(NamedTuple):
     """The pieces of a thread. Headings are by field; `names` are the terms of the title as a whole and of what the
     question defines, by field; comments are by post, answers in their order."""
@@ -228,7 +200,10 @@ def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> 
     for comment in thread.comments:
         if links or POINTER.search(comment.body.stored) is None:
             comments.setdefault(comment.post_id, []).append(make_piece(*text_and_formulas(comment.body)))
-    *above, title = title_levels(question.title)
+    text, formulas = text_and_formulas(question.title)
+    left = iter(formulas)
+    levels = [make_piece(level, [next(left) for _ in range(level.count(FORMULA))]) for level in text.split(LEVEL)]
+    *above, title = levels  # a book, a chapter, a section, the name itself
     return Pieces(
         title,
         dict(zip(HEADING_FIELDS, reversed(above[-len(HEADING_FIELDS) :]), strict=False)),

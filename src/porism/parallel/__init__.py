@@ -16,7 +16,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from multiprocessing.context import SpawnContext, SpawnProcess
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -172,17 +172,12 @@ def _reported_deaths() -> Iterator[None]:
     try:
         yield
     except BrokenProcessPool:
-        raise PorismError("a worker process died", fix=_advice()) from None
-
-
-def _advice() -> str:
-    """Return what to do when a worker died. Each worker imports the script that started it, which must not start
-    workers again."""
-    advice = "run the same command again, with fewer --jobs if memory is short"
-    script = Path(getattr(sys.modules["__main__"], "__file__", None) or "porism")
-    if script.stem in ("porism", "__main__"):
-        return advice
-    return f'{advice}; {script.name} must call Porism under `if __name__ == "__main__":`'
+        fix = "run the same command again, with fewer --jobs if memory is short"
+        # Each worker imports the script that started it, which must not start workers again.
+        script = Path(getattr(sys.modules["__main__"], "__file__", None) or "porism")
+        if script.stem not in ("porism", "__main__"):
+            fix += f'; {script.name} must call Porism under `if __name__ == "__main__":`'
+        raise PorismError("a worker process died", fix=fix) from None
 
 
 _done = 0  # tasks of this worker
@@ -237,7 +232,6 @@ class Pending(Protocol[Done]):
 
     def result(self) -> Done:
         """Wait for the result of the task, or raise its error."""
-        ...
 
 
 class Pool(Protocol):
@@ -246,48 +240,37 @@ class Pool(Protocol):
     @property
     def sees_files(self) -> bool:
         """Whether the workers see the files of this machine."""
-        ...
 
     def window(self) -> int:
         """Return how many tasks may be in flight."""
-        ...
 
     def start(self, function: Callable[[], object]) -> None:
         """Let each worker call this function before the first task comes. Do not wait for them."""
-        ...
 
     def submit(self, function: Callable[[Task], Result], task: Task) -> Pending[Result]:
         """Add a task. A task may be done twice, when a worker is lost."""
-        ...
 
     def end(self) -> None:
         """Let the workers end while the caller goes on. No task may follow."""
-        ...
 
 
 @contextmanager
 def workers(jobs: Jobs) -> Iterator[Pool | None]:
     """Start workers, or connect to those of a cluster. There are none (`None`) where one process is enough."""
     thresholds = gc.get_threshold()
-    with _pool(jobs) as pool:
+    if isinstance(jobs, str):
+        from porism.parallel.dask import connect
+
+        pools: AbstractContextManager[Pool | None] = connect(jobs)
+    else:
+        pools = local_processes(jobs or cores())
+    with pools as pool:
         if pool is not None:
             gc.set_threshold(OBJECTS, *thresholds[1:])
         try:
             yield pool
         finally:
             gc.set_threshold(*thresholds)
-
-
-@contextmanager
-def _pool(jobs: Jobs) -> Iterator[Pool | None]:
-    if isinstance(jobs, str):
-        from porism.parallel.dask import connect
-
-        with connect(jobs) as cluster:
-            yield cluster
-        return
-    with local_processes(jobs or cores()) as processes:
-        yield processes
 
 
 def local(jobs: Jobs) -> int:

@@ -26,12 +26,12 @@ from contextlib import contextmanager
 from functools import lru_cache
 from importlib.metadata import version
 from typing import IO, TYPE_CHECKING, Any, Generic, TypeVar
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from porism import __version__
 from porism.errors import PorismError
 from porism.hashing import fingerprint
-from porism.parallel.processes import THREAD_LIMITS, prepare_worker, run_in_worker
+from porism.parallel import THREAD_LIMITS, prepare_worker, run_in_worker
 from porism.safe_path import safe_environment, safe_path
 
 if TYPE_CHECKING:
@@ -100,28 +100,23 @@ class _Process:
     """A process that does the tasks of a thread."""
 
     def __init__(self) -> None:
-        self._child = subprocess.Popen(
+        self.child = subprocess.Popen(
             [sys.executable, "-P", "-c", START, json.dumps(safe_path())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env=safe_environment(),
         )
 
-    @property
-    def is_running(self) -> bool:
-        """Whether it can take a task."""
-        return self._child.poll() is None
-
     def answer(self, request: bytes) -> bytes:
         """Return what the process answers; an OSError or EOFError means that it died."""
-        assert self._child.stdin is not None
-        assert self._child.stdout is not None
+        assert self.child.stdin is not None
+        assert self.child.stdout is not None
         try:
-            _write(self._child.stdin, request)
-            return _read(self._child.stdout)
+            _write(self.child.stdin, request)
+            return _read(self.child.stdout)
         except BaseException:
-            self._child.kill()
-            self._child.communicate()
+            self.child.kill()
+            self.child.communicate()
             raise
 
 
@@ -131,7 +126,7 @@ _own = threading.local()
 def _process() -> _Process:
     """Return the process of this thread."""
     process: _Process | None = getattr(_own, "process", None)
-    if process is None or not process.is_running:
+    if process is None or process.child.poll() is not None:
         process = _own.process = _Process()
     return process
 
@@ -195,7 +190,11 @@ def check_address(address: str) -> str:
     """Return the address of a scheduler, or raise an error. A scheduler runs the code of all who reach it, so plain TCP
     must be local."""
     parts = urlsplit(address)
-    if parts.scheme not in SCHEMES or not parts.hostname or _port(parts) is None:
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    if parts.scheme not in SCHEMES or not parts.hostname or port is None:
         fix = "give a number of processes, or an address such as tls://scheduler:8786"
         raise PorismError("not an address of a Dask scheduler", where=address, fix=fix)
     if parts.scheme == "tcp" and not _is_loopback(parts.hostname) and os.environ.get(PLAIN) != "1":
@@ -204,13 +203,6 @@ def check_address(address: str) -> str:
             "neither encrypted nor on this machine, and a scheduler runs anyone's code", where=address, fix=fix
         )
     return address
-
-
-def _port(parts: SplitResult) -> int | None:
-    try:
-        return parts.port
-    except ValueError:
-        return None
 
 
 def _is_loopback(host: str) -> bool:
@@ -286,20 +278,17 @@ class DaskCluster:
             self._client.wait_for_workers(1, CONNECT_SECONDS)
         except TimeoutError:
             raise self._without_workers(CONNECT_SECONDS) from None
-        for name, found in (self._of_scheduler() | self._of_workers()).items():
+        by_name: dict[str, Any] = {}
+        try:
+            by_name["the scheduler"] = self._client.run_on_scheduler(versions)
+        except Exception as error:  # whatever keeps it from importing the function
+            by_name["the scheduler"] = error
+        of_workers = self._client.run(versions, on_error="return")
+        by_name |= {f"the worker {address}": one for address, one in of_workers.items()}
+        for name, found in by_name.items():
             absent = "no Porism with the same modules" if isinstance(found, Exception) else ""
             if different := absent or differences(found, versions()):
                 raise PorismError(f"{name} has {different}", where=self._address, fix=SAME_VERSIONS)
-
-    def _of_scheduler(self) -> dict[str, Any]:
-        try:
-            return {"the scheduler": self._client.run_on_scheduler(versions)}
-        except Exception as error:  # whatever keeps it from importing the function
-            return {"the scheduler": error}
-
-    def _of_workers(self) -> dict[str, Any]:
-        found = self._client.run(versions, on_error="return")
-        return {f"the worker {address}": one for address, one in found.items()}
 
     def window(self) -> int:
         """Return how many tasks may be in flight: two for each thread of the workers, which may come and go."""

@@ -66,7 +66,10 @@ class RecordBatch:
             except Exception as error:  # it was checked before it was accepted, perhaps by another version
                 wrong.append(Rejected(record.sequence, change, str(error)))
         changed = changes.posts.keys() | changes.deleted_posts
-        named = _named(changes)
+        # The posts that must be there for changes to be made.
+        named = {post.parent_id for post in changes.posts.values() if post.parent_id is not None}
+        named |= {comment.post_id for comment in changes.comments.values()}
+        named |= {link.post_id for link in changes.links.values()}
         again = (named | changes.posts.keys()) & self.changes.deleted_posts
         if self.records and (changed & self._referenced or again):
             return False
@@ -77,16 +80,13 @@ class RecordBatch:
         self.records.append(record)
         self.sequences |= {f"posts {number}": record.sequence for number in changes.posts}
         self.sequences |= {f"comments {number}": record.sequence for number in changes.comments}
-        self._add(changes)
-        return True
-
-    def _add(self, changes: Changes) -> None:
         own = self.changes
         own.delete(changes.deleted_posts)
         own.delete_comments(changes.deleted_comments)
         own.put(changes.posts.values())
         own.put(changes.comments.values())
         own.put(changes.links.values())
+        return True
 
     @property
     def first(self) -> int:
@@ -97,13 +97,6 @@ class RecordBatch:
     def last(self) -> int:
         """The number of the last record."""
         return self.records[-1].sequence
-
-
-def _named(changes: Changes) -> set[int]:
-    """Return the posts that must be there for changes to be made."""
-    parents = {post.parent_id for post in changes.posts.values() if post.parent_id is not None}
-    commented = {comment.post_id for comment in changes.comments.values()}
-    return parents | commented | {link.post_id for link in changes.links.values()}
 
 
 class Attempt(NamedTuple):

@@ -17,17 +17,19 @@ from porism.corpus.content import Content
 from porism.corpus.post import Post
 from porism.deadline import call_limit, check, shared
 from porism.errors import PorismError
-from porism.store.protocols import Learned, Option, StoreInfo, SymbolTable
+from porism.store.protocols import Learned, SymbolTable
 from porism.store.records import (
     NO_HITS,
     UNKNOWN,
     Formulas,
     Hits,
     Ints,
+    Option,
     Positions,
     Search,
     StoredPost,
     StoredPosts,
+    StoreInfo,
     Term,
     TermQuery,
     TermStatistics,
@@ -37,7 +39,7 @@ from porism.store.records import (
     VectorQuery,
 )
 from porism.store.weighting import BM25, ViewCounts
-from porism.text.segment import TAG, WORDS, Text
+from porism.text.segment import TAG, WORDS
 from porism.text.words import WORD, stem
 
 FIRST_WORDS = 8  # of all phrases, without which a post is not read word by word
@@ -51,7 +53,8 @@ class TextMatcher:
         self._authors = query.authors
         self._phrases = [WORD.findall(phrase) for phrase in query.phrases]
         first_words = list(dict.fromkeys(chain.from_iterable(self._phrases)))[:FIRST_WORDS]
-        self._patterns = [_written(word) for word in first_words]
+        # The letters of a word in stored text, with tags between them or not.
+        self._patterns = [re.compile(_MARKUP.join(map(re.escape, word))) for word in first_words]
         self._excluded = [[stem(part) for part in WORD.findall(word)] for word in query.excluded]
 
     def matching(self, stored: Sequence[StoredPost], content: Content) -> list[bool]:
@@ -70,25 +73,16 @@ class TextMatcher:
         """Return whether title and body have all phrases and no excluded word."""
         check()
         title, body = stored.question.title, stored.post.body
-        if self._patterns and not _has_words(title, body, self._patterns):
-            return False
+        if self._patterns:  # only a post that has the first words of the phrases is read word by word
+            written = f"{title.stored}{body.stored}".lower()
+            if not all(pattern.search(written) for pattern in self._patterns):
+                return False
         words = WORD.findall(f"{title.plain()} {body.plain()}".lower())
         text = f" {' '.join(words)} "
         if any(f" {' '.join(phrase)} " not in text for phrase in self._phrases):
             return False
         stems = set(map(stem, words)) if self._excluded else set()
         return not any(stems.issuperset(parts) for parts in self._excluded)
-
-
-def _written(word: str) -> re.Pattern[str]:
-    """Return a pattern that finds the letters of a word in stored text, with tags between them or not."""
-    return re.compile(_MARKUP.join(map(re.escape, word)))
-
-
-def _has_words(title: Text, body: Text, patterns: Sequence[re.Pattern[str]]) -> bool:
-    """Return whether the first words of the phrases occur at all. Only then is a post read word by word."""
-    text = f"{title.stored}{body.stored}".lower()
-    return all(pattern.search(text) for pattern in patterns)
 
 
 THREADS = 2
@@ -154,10 +148,10 @@ class FormulaRows(SymbolTable, Protocol):
     def fetch(self, rows: Ints, records: Any = None) -> Formulas:
         """Return formulas by row."""
 
-    def trees(self, rows: Sequence[int]) -> list[bytes]:
+    def trees(self, rows: Ints) -> list[bytes]:
         """Return the packed trees of formulas."""
 
-    def latex(self, rows: Sequence[int]) -> list[str]:
+    def latex(self, rows: Ints) -> list[str]:
         """Return the LaTeX of formulas."""
 
     def visual_ids(self, rows: Ints) -> Ints:
@@ -204,14 +198,8 @@ class LocalRecords:
     def __init__(self, terms: TermIndex, formulas: FormulaRows) -> None:
         self._terms = terms
         self._formulas = formulas
-
-    def trees(self, numbers: Ints) -> list[bytes]:
-        """Return packed trees."""
-        return self._formulas.trees(numbers.tolist())
-
-    def latex(self, numbers: Ints) -> list[str]:
-        """Return LaTeX."""
-        return self._formulas.latex(numbers.tolist())
+        self.trees = formulas.trees
+        self.latex = formulas.latex
 
     def usage(self, numbers: Ints) -> TermStatistics:
         """Return the codes of visual ids in posts, and how many threads have each."""
@@ -294,7 +282,9 @@ class LocalSnapshot:
 
     def _search(self, search: Search) -> Hits:
         if isinstance(search, TextQuery):
-            return self._with_text(search)
+            matching = TextMatcher(search).matching(self._stored(search.posts), self.content)
+            ids = np.array(search.posts, np.int64)[np.array(matching, np.bool_)]
+            return Hits(ids, np.zeros(len(ids)))
         if isinstance(search, VectorQuery):
             return self._nearest(search)
         unit = search.view.unit
@@ -306,11 +296,6 @@ class LocalSnapshot:
         if unit in ("question", "answer"):
             return Hits(self._documents.post_ids(unit, found.numbers), found.scores)
         return found
-
-    def _with_text(self, search: TextQuery) -> Hits:
-        ids = np.array(search.posts, np.int64)
-        kept = np.array(TextMatcher(search).matching(self._stored(search.posts), self.content), np.bool_)
-        return Hits(ids[kept], np.zeros(int(kept.sum())))
 
     def _require(self, option: Option, what: str) -> None:
         """Refuse what the store does not declare."""
@@ -367,13 +352,13 @@ class LocalSnapshot:
         return self._documents.locate(ids)
 
 
-def unit_counts(documents: DocumentRows, formulas: FormulaRows) -> Mapping[Unit, int]:
-    """Return how many documents of each unit there are."""
+def counts_of(
+    documents: DocumentRows, formulas: FormulaRows
+) -> tuple[Mapping[Unit, int], Callable[[str, View], ViewCounts]]:
+    """Return how many documents of each unit there are, and what counts those of a view and sums their lengths."""
     units: tuple[Unit, ...] = ("thread", "question", "answer")
-    return {**{unit: documents.size(unit) for unit in units}, "formula": formulas.formulas}
-
-
-def view_counts(documents: DocumentRows, formulas: FormulaRows) -> Callable[[str, View], ViewCounts]:
-    """Return what counts the documents of a view and sums their lengths."""
     posts, distinct = documents.terms, formulas.terms
-    return lambda family, view: (distinct if view.unit == "formula" else posts).count(family, view)
+    return (
+        {**{unit: documents.size(unit) for unit in units}, "formula": formulas.formulas},
+        lambda family, view: (distinct if view.unit == "formula" else posts).count(family, view),
+    )

@@ -1,23 +1,50 @@
-"""The values that a store and its readers exchange: terms, searches, hits, threads, posts and formulas."""
+"""The values that a store and its readers exchange: what a snapshot is, terms, searches, hits, threads, posts and
+formulas."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import View
+from porism.analysis.schema import Unit, View
 from porism.corpus.post import Post, PostKind
-from porism.store.weighting import BM25, Weighting
+from porism.store.weighting import BM25, ViewCounts, Weighting
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Values = npt.NDArray[np.float32]
 DEFAULT_WEIGHTING = BM25()
 UNKNOWN = -1  # the key of a term that no document contains, or the number of a document that is not there
+
+
+# What a store may declare besides the required core: weightings other than BM25, searches over questions and answers,
+# vectors of a model.
+Option = Literal["weightings", "units", "vectors"]
+OPTIONS: tuple[Option, ...] = ("weightings", "units", "vectors")
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """What a snapshot is: how many documents of each unit it has, and what it supports besides the required core. A
+    snapshot without terms has content only."""
+
+    address: str
+    name: str
+    generation: int
+    fingerprint: str  # of the content
+    counts: Mapping[Unit, int]
+    lengths: Callable[[str, View], ViewCounts]  # the documents of a view and the sum of their lengths, by family
+    options: frozenset[Option] = frozenset(OPTIONS)
+    has_terms: bool = True
+    has_links: bool = True  # links between questions, which tell their duplicates, are indexed
+
+    def count(self, unit: Unit) -> int:
+        """Return how many threads, questions, answers or distinct formulas there are."""
+        return self.counts.get(unit, 0)
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from porism.corpus.build.pipeline import build
-from porism.corpus.content import Content
 from porism.corpus.sources.documents.images import SUFFIXES
 from porism.corpus.sources.folder import Folder, printable
 from porism.corpus.sources.raw import RawPost, Source
@@ -114,12 +113,7 @@ class FolderWatcher:
         quiet = max(50, int(self._debounce * 1000))
         started = False
         for events in watch(
-            self.folder,
-            watch_filter=None,
-            step=quiet,
-            debounce=10 * quiet,
-            rust_timeout=WAKE_MS,
-            yield_on_timeout=True,
+            self.folder, watch_filter=None, step=quiet, debounce=10 * quiet, rust_timeout=WAKE_MS, yield_on_timeout=True
         ):
             if not self.folder.is_dir():
                 return
@@ -189,15 +183,11 @@ class FolderWatcher:
                 return
             build([Folder(self.folder)], place)
         content = open_content(place)
-        self._check(content, place)
-        made = build_index(content, self.index)
-        self._say(f"{self.index}: built, {made.counts['posts']:,} posts, {time.perf_counter() - began:.1f} s")
-        if finished:
-            self._update(EVERYTHING)
-
-    def _check(self, content: Content, place: Path) -> None:
-        """Refuse a collection of something else."""
         names = [source["name"] for source in content.facts["sources"]]
         if names != [self.folder.resolve().name]:
             fix = "move it away, or name another index"
             raise PorismError(f"a collection of {', '.join(names)}", where=str(place), fix=fix)
+        made = build_index(content, self.index)
+        self._say(f"{self.index}: built, {made.counts['posts']:,} posts, {time.perf_counter() - began:.1f} s")
+        if finished:
+            self._update(EVERYTHING)

@@ -77,14 +77,10 @@ def lucene_idf(documents: Any, frequency: Any) -> Any:
     return np.log1p((documents - frequency + 0.5) / (frequency + 0.5))
 
 
-def robertson_idf(documents: Any, frequency: Any) -> Any:
-    """ln((N - df + .5) / (df + .5)); negative for terms that more than half of the documents contain."""
-    return np.log((documents - frequency + 0.5) / (frequency + 0.5))
-
-
 IDFS: dict[str, Callable[[Any, Any], Any]] = {
     "lucene": lucene_idf,
-    "robertson": robertson_idf,
+    # Negative for terms that more than half of the documents contain.
+    "robertson": lambda documents, frequency: np.log((documents - frequency + 0.5) / (frequency + 0.5)),
     "plus": lambda documents, frequency: np.log((documents + 1.0) / frequency),
     "log2": lambda documents, frequency: np.log2(documents / frequency),
     "terrier": lambda documents, frequency: np.log2(documents / frequency + 1.0),

@@ -15,8 +15,8 @@ from porism.analysis.schema import FORMULA
 from porism.formula.canonical.forms import LEVELS, Level
 from porism.search.formulas.occurrence import LEVEL_OF_PREFIX, by_shape, root_terms, with_all_paths
 from porism.search.formulas.query import FormulaQuery
-from porism.store.protocols import Snapshot, StoreInfo
-from porism.store.records import FormulaRecords, Formulas, Hits, PathRows, SymbolSequences, Term, TermQuery
+from porism.store.protocols import Snapshot
+from porism.store.records import FormulaRecords, Formulas, Hits, PathRows, StoreInfo, SymbolSequences, Term, TermQuery
 from porism.store.weighting import BM25, lucene_idf, saturation
 
 WEIGHTING = BM25()

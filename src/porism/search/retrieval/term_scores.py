@@ -13,8 +13,7 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FIELDS, Unit, View
 from porism.compiled import compiled
-from porism.store.protocols import StoreInfo
-from porism.store.records import TermRows, Threads
+from porism.store.records import StoreInfo, TermRows, Threads
 from porism.store.weighting import BM25, TfIdfWeighting, length_factor, saturate
 
 SLOTS = 4096  # of the table that finds query terms by the last bits of their codes

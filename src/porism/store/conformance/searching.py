@@ -19,8 +19,19 @@ from porism.store.conformance.subject import (
     Subject,
     assert_scores,
 )
-from porism.store.protocols import OPTIONS, Option
-from porism.store.records import UNKNOWN, Filter, Hits, Search, Term, TermQuery, TextQuery, Values, VectorQuery
+from porism.store.records import (
+    OPTIONS,
+    UNKNOWN,
+    Filter,
+    Hits,
+    Option,
+    Search,
+    Term,
+    TermQuery,
+    TextQuery,
+    Values,
+    VectorQuery,
+)
 from porism.store.weighting import BM25, BM25Plus, QueryLikelihood, TfIdf, Weighting
 
 TERMS = (

@@ -13,6 +13,7 @@ import numpy as np
 
 from porism.analysis.schema import FIELDS, View
 from porism.corpus.sources.raw import RawComment, RawLink, RawPost, RawUser, Record
+from porism.corpus.update.delta import Delta
 from porism.store.memory.index import ExpressionFeatures, MemoryPost, read_threads
 from porism.store.protocols import Snapshot, Store
 from porism.store.records import UNKNOWN, Floats, Hits, Ints, Term, Threads
@@ -163,11 +164,12 @@ class Subject:
         return {post.id: post for thread in read_threads(content, ExpressionFeatures(content)) for post in thread}
 
 
-def put(store: Store, records: Iterable[Record]) -> None:
-    """Write records in one commit."""
+def put(store: Store, records: Iterable[Record], deleted: Iterable[int] = ()) -> Delta:
+    """Write records, and delete posts, in one commit; return what changed."""
     with store.writer(SOURCE) as writer:
         writer.put(records)
-        writer.commit()
+        writer.delete(deleted)
+        return writer.commit()
 
 
 def ids_of(posts: Iterable[object]) -> Ints:

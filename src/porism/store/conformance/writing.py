@@ -66,9 +66,7 @@ def one_post_is_found(subject: Subject) -> None:
     store = subject.filled([QUESTIONS[1]])
     assert found_in(store.snapshot()).questions == (21,), "the only post is not found"
     assert store.snapshot().info.count("answer") == 0, "there is no answer"
-    with store.writer() as writer:
-        writer.delete([21])
-        writer.commit()
+    put(store, [], [21])
     assert found_in(store.snapshot()).questions == (), "a deleted post is found"
 
 
@@ -109,9 +107,7 @@ def a_post_replaces_the_one_with_its_id(subject: Subject) -> None:
 def deleting_takes_what_belongs_to_a_post(subject: Subject) -> None:
     """With a question its answers, comments and links go; an answer goes alone; unknown ids are ignored."""
     store = subject.filled(RECORDS)
-    with store.writer() as writer:
-        writer.delete([11, 22, 987654])
-        delta = writer.commit()
+    delta = put(store, [], [11, 22, 987654])
     content = store.snapshot().content
     gone = {11, 12, 13, 22}
     assert ids_in(store.snapshot()) == [one for one in ALL_IDS.tolist() if one not in gone], "other posts are left"
@@ -139,9 +135,7 @@ def comments_and_links_are_deleted(subject: Subject) -> None:
 def what_belongs_nowhere_is_skipped(subject: Subject) -> None:
     """An answer without its question and a comment without its post are skipped, and reported."""
     store = subject.filled([QUESTIONS[1]])
-    with store.writer() as writer:
-        writer.put([ANSWERS[0], RawComment(1, 987654, "lost", "text")])
-        delta = writer.commit()
+    delta = put(store, [ANSWERS[0], RawComment(1, 987654, "lost", "text")])
     assert {one.what for one in delta.skipped} == {"posts", "comments"}, "skipped records must be reported"
     assert ids_in(store.snapshot()) == [21], "an answer without its question was written"
 
@@ -198,10 +192,7 @@ def a_snapshot_stays_as_it_is(subject: Subject) -> None:
     stream = snapshot.content.posts()
     first = next(stream)
     for change in ([replace(QUESTIONS[0], body="<p>Other.</p>")], [replace(QUESTIONS[1], title="Else")]):
-        with store.writer() as writer:
-            writer.put(change)
-            writer.delete([61])
-            writer.commit()
+        put(store, change, [61])
         assert found_in(snapshot) == before, "a snapshot found something else after a commit"
         assert ids_in(snapshot) == ids, "a snapshot has other posts after a commit"
     assert [first.id, *(post.id for post in stream)] == ids, "a stream was cut by a commit"

@@ -7,7 +7,7 @@ there are mostly misspelt themselves and are left out, unless they are in a titl
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -22,6 +22,7 @@ from porism.corpus.post import Thread
 from porism.hashing import hash64
 from porism.store.embedded.formulas.codes import KnownCodes
 from porism.store.embedded.storage.columns import ColumnWriter, CountedKeys, KeyCounter, OpenFiles, read_columns
+from porism.store.embedded.terms.dictionary import find_sorted
 from porism.text.segment import Segment, Text
 from porism.text.words import WORD
 
@@ -33,19 +34,12 @@ Keys = npt.NDArray[np.uint64]
 Posts = npt.NDArray[np.uint32]
 
 
-class KeyText(NamedTuple):
-    """A key and its text where it occurs first."""
-
-    key: int
-    text: str
-
-
 class KeyOccurrences(NamedTuple):
-    """Keys and the posts they occur in, in the order of posts, and the text of each distinct key."""
+    """Keys and the posts they occur in, in the order of posts, and the text of each distinct key where it is first."""
 
     keys: Keys
     posts: Posts
-    texts: list[KeyText]
+    texts: dict[int, str]
 
 
 class ConceptBlock(NamedTuple):
@@ -94,8 +88,7 @@ class ConceptCollector:
         """Return what was collected."""
         keys = np.array([key for key, _ in self._names], np.uint64)
         posts = np.array([post for _, post in self._names], np.uint32)
-        texts = [KeyText(key, text) for key, text in self._texts.items()]
-        return ConceptBlock(self._posts, KeyOccurrences(keys, posts, texts), self._form_occurrences(codes))
+        return ConceptBlock(self._posts, KeyOccurrences(keys, posts, self._texts), self._form_occurrences(codes))
 
     def _form_occurrences(self, codes: KnownCodes) -> KeyOccurrences:
         expressions, post = np.array(self._formulas, np.int64).reshape(-1, 2).T
@@ -111,7 +104,7 @@ class ConceptCollector:
         for key, expression in zip(keys.tolist(), expressions.tolist(), strict=True):
             if key not in latex:
                 latex[key] = " ".join(self._latex[expression].split())
-        return KeyOccurrences(keys, posts, [KeyText(key, text) for key, text in latex.items()])
+        return KeyOccurrences(keys, posts, latex)
 
 
 class KeyOccurrencesWriter(OpenFiles):
@@ -128,27 +121,7 @@ class KeyOccurrencesWriter(OpenFiles):
         """Append a block whose posts are numbered from `first_post`."""
         self._columns.append("key", block.keys)
         self._columns.append("post", block.posts + np.uint32(first_post))
-        self._texts.writelines(f"{key}\t{text}\n" for key, text in block.texts)
-
-
-class KeyOccurrencesReader:
-    """Occurrences that a `KeyOccurrencesWriter` wrote, mapped into memory."""
-
-    def __init__(self, directory: Path) -> None:
-        columns = read_columns(directory, TYPES)
-        self.keys: Keys = columns["key"]
-        self.posts: Posts = columns["post"]
-        self._directory = directory
-
-    def texts(self, keys: set[int]) -> dict[int, str]:
-        """Return the first text of each of these keys."""
-        found: dict[int, str] = {}
-        with (self._directory / TEXTS).open(encoding="utf-8", errors="surrogatepass", newline="\n") as lines:
-            for line in lines:
-                key, _, text = line.rstrip("\n").partition("\t")
-                if int(key) in keys:
-                    found.setdefault(int(key), text)
-        return found
+        self._texts.writelines(f"{key}\t{text}\n" for key, text in block.texts.items())
 
 
 class ConceptWriter(OpenFiles):
@@ -186,70 +159,65 @@ class _Association(NamedTuple):
     posts: int
 
 
-class _SelectedKeys:
-    """The keys in enough posts, but not too many, with their numbers of posts; their positions are ids."""
+class _Side:
+    """One side of the association: the occurrences of names, or of forms, mapped into memory. Selected are the keys in
+    enough posts, but not too many; their positions are ids."""
 
-    def __init__(self, occurrences: KeyOccurrencesReader, max_posts: int) -> None:
+    def __init__(self, directory: Path, max_posts: int) -> None:
+        columns = read_columns(directory, TYPES)
+        self._directory = directory
+        self.keys: Keys = columns["key"]
+        self.posts: Posts = columns["post"]
         counter = KeyCounter("<u8")
-        for start in range(0, len(occurrences.keys), BATCH):
-            counter.count(occurrences.keys[start : start + BATCH])
+        for start in range(0, len(self.keys), BATCH):
+            counter.count(self.keys[start : start + BATCH])
         keys, posts = counter.result()
         selected = (posts >= MIN_POSTS) & (posts <= max_posts)
-        self.keys: Keys = keys[selected]
-        self.posts: Ints = posts[selected]
+        self.selected: Keys = keys[selected]
+        self.frequencies: Ints = posts[selected]  # posts with each selected key
 
-    def find(self, keys: Keys) -> tuple[Ints, npt.NDArray[np.bool_]]:
-        """Return the ids of keys, and which of the keys are selected; other ids mean nothing."""
-        if not len(self.keys):
-            return np.zeros(len(keys), np.int64), np.zeros(len(keys), bool)
-        ids = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return ids, self.keys[ids] == keys
-
-
-class _Side(NamedTuple):
-    """One side of the association: the occurrences of names, or of forms, and the selected keys among them."""
-
-    occurrences: KeyOccurrencesReader
-    selected: _SelectedKeys
+    def texts(self, keys: set[int]) -> dict[int, str]:
+        """Return the first text of each of these keys."""
+        found: dict[int, str] = {}
+        with (self._directory / TEXTS).open(encoding="utf-8", errors="surrogatepass", newline="\n") as lines:
+            for line in lines:
+                key, _, text = line.rstrip("\n").partition("\t")
+                if int(key) in keys:
+                    found.setdefault(int(key), text)
+        return found
 
 
 def learn(directory: Path, posts: int) -> list[Concept]:
     """Return the concepts of a collection with so many posts, sorted by name, from the occurrences in a directory."""
     max_posts = max(MIN_POSTS + 1, int(posts * MAX_SHARE))
-    names, forms = (_read_side(directory / side, max_posts) for side in ("names", "forms"))
+    names, forms = (_Side(directory / side, max_posts) for side in ("names", "forms"))
     found = list(_associations(names, forms, posts))
-    texts = names.occurrences.texts({one.name for one in found})
+    texts = names.texts({one.name for one in found})
     kept = _strongest(found, texts)
-    latex = forms.occurrences.texts({one.form for one in kept})
-    concepts = []
-    for strength, key, form, both in kept:
-        name, _, display_name = texts[key].partition("\t")
-        concepts.append(Concept(name, display_name, form_term(form), latex[form], both, strength))
-    return sorted(concepts)
-
-
-def _read_side(directory: Path, max_posts: int) -> _Side:
-    occurrences = KeyOccurrencesReader(directory)
-    return _Side(occurrences, _SelectedKeys(occurrences, max_posts))
+    latex = forms.texts({one.form for one in kept})
+    parts = ((texts[one.name].partition("\t"), one) for one in kept)
+    return sorted(
+        Concept(name, display_name, form_term(one.form), latex[one.form], one.posts, one.strength)
+        for (name, _, display_name), one in parts
+    )
 
 
 def _associations(names: _Side, forms: _Side, posts: int) -> Iterator[_Association]:
     """Yield the names and forms whose association is strong enough."""
     for pairs in _frequent_pairs(names, forms):
         for pair, both in zip(pairs.keys.tolist(), pairs.counts.tolist(), strict=True):
-            name, form = divmod(pair, len(forms.selected.keys))
-            strength = log_likelihood_ratio(
-                both, int(names.selected.posts[name]), int(forms.selected.posts[form]), posts
-            )
+            name, form = divmod(pair, len(forms.selected))
+            left, right = int(names.frequencies[name]), int(forms.frequencies[form])
+            strength = log_likelihood_ratio(both, left, right, posts)
             if strength >= MIN_STRENGTH:
-                yield _Association(strength, int(names.selected.keys[name]), int(forms.selected.keys[form]), both)
+                yield _Association(strength, int(names.selected[name]), int(forms.selected[form]), both)
 
 
 def _frequent_pairs(names: _Side, forms: _Side) -> Iterator[CountedKeys]:
     """Yield the pairs that occur in enough posts: name id x number of forms + form id, with the number of posts.
 
     If memory does not suffice for all pairs, each pass counts those of one range of names."""
-    width, size = len(forms.selected.keys), len(names.selected.keys)
+    width, size = len(forms.selected), len(names.selected)
     total = sum(len(pairs) for pairs in _co_occurrences(names, forms, 0, size))
     passes = 1 + total // PAIRS_IN_MEMORY
     bounds = np.linspace(0, size, passes + 1).astype(np.int64).tolist()
@@ -265,23 +233,23 @@ def _frequent_pairs(names: _Side, forms: _Side) -> Iterator[CountedKeys]:
 
 def _co_occurrences(names: _Side, forms: _Side, low: int, high: int) -> Iterator[Keys]:
     """Yield a pair for each post and each name (ids from `low` up to `high`) and form in it, post by post."""
-    name_posts, form_posts = names.occurrences.posts, forms.occurrences.posts
+    name_posts, form_posts = names.posts, forms.posts
     start = 0
     while start < len(name_posts):
         end = min(start + BATCH, len(name_posts))
         end = int(np.searchsorted(name_posts, name_posts[end - 1], side="right"))  # complete the last post
-        name, kept = names.selected.find(names.occurrences.keys[start:end])
-        kept &= (name >= low) & (name < high)
+        name = find_sorted(names.selected, names.keys[start:end])
+        kept = (name >= low) & (name < high)
         name, post = name[kept], name_posts[start:end][kept]
         first = np.searchsorted(form_posts, name_posts[start])
         last = np.searchsorted(form_posts, name_posts[end - 1], side="right")
-        form, known = forms.selected.find(forms.occurrences.keys[first:last])
-        form, post_of_form = form[known], form_posts[first:last][known]
+        form = find_sorted(forms.selected, forms.keys[first:last])
+        form, post_of_form = form[form >= 0], form_posts[first:last][form >= 0]
         begin, stop = np.searchsorted(post_of_form, post), np.searchsorted(post_of_form, post, side="right")
         sizes = stop - begin
         within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
         partner = form[np.repeat(begin, sizes) + within]
-        yield (np.repeat(name, sizes) * len(forms.selected.keys) + partner).astype(np.uint64)
+        yield (np.repeat(name, sizes) * len(forms.selected) + partner).astype(np.uint64)
         start = end
 
 
@@ -300,20 +268,15 @@ def _strongest(found: list[_Association], texts: dict[int, str]) -> list[_Associ
 
 
 def learn_concepts(occurrences: Path, posts: int, directory: Path) -> None:
-    """Learn concepts and write them into the directory of the posts."""
-    write_concepts(learn(occurrences, posts), directory)
+    """Learn concepts and write them as a table into the directory of the posts."""
+    with (directory / CONCEPTS).open("w", encoding="utf-8", newline="") as out:
+        for name, display_name, term, latex, both, strength in learn(occurrences, posts):
+            line = [name, display_name, term, str(both), f"{strength:.2f}", " ".join(latex.split())]
+            out.write("\t".join(line) + "\n")
 
 
 CONCEPTS, WORDS = "concepts.tsv", "vocabulary.tsv"
 MAX_POSTS = 200_000
-
-
-def write_concepts(concepts: Iterable[Concept], directory: Path) -> None:
-    """Write concepts as a table."""
-    with (directory / CONCEPTS).open("w", encoding="utf-8", newline="") as out:
-        for name, display_name, term, latex, posts, strength in concepts:
-            line = [name, display_name, term, str(posts), f"{strength:.2f}", " ".join(latex.split())]
-            out.write("\t".join(line) + "\n")
 
 
 def read_concepts(directory: Path) -> list[Concept]:

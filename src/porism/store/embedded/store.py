@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -32,9 +32,10 @@ from porism.integrity import (
 from porism.progress import Progress, Silent
 from porism.store.embedded.learned import read_concepts, read_vocabulary
 from porism.store.embedded.manifest import NAME, RANKING, REBUILD, SEARCH, Manifest, read_manifest, save_manifest
-from porism.store.embedded.segments.opening import open_segments
-from porism.store.local import LocalSnapshot, unit_counts, view_counts
-from porism.store.protocols import Learned, LogPosition, StoreInfo, StoreStatus
+from porism.store.embedded.segments.reading import open_segments
+from porism.store.local import LocalSnapshot, counts_of
+from porism.store.protocols import Learned, LogPosition, StoreStatus
+from porism.store.records import StoreInfo
 from porism.store.weighting import ViewCounts
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def verify_place(path: Path, progress: Progress | None = None) -> list[Verificat
     if not (path / MANIFEST).is_file():
         fix = "name a folder that porism build or porism index made, or a journal"
         raise PorismError("neither an index nor a collection", where=str(path), fix=fix)
-    if is_collection(path):
+    if (path / DATABASE).is_file():  # also if its manifest is damaged
         return [verify_collection(path, progress)]
     own = verify_index(path, progress)
     if not own.files:
@@ -54,13 +55,7 @@ def verify_place(path: Path, progress: Progress | None = None) -> list[Verificat
     try:
         return [own, verify_collection(collection_of(path), progress)]
     except PorismError as error:
-        place = str(collection_of(path))
-        return [own, Verification(place, "collection", 0, 0, (Damage(error.where, error.message, error.fix),))]
-
-
-def is_collection(path: Path) -> bool:
-    """Return whether a folder is a collection and not an index, also if its manifest is damaged."""
-    return (path / DATABASE).is_file()
+        return [own, _unreadable(collection_of(path), "collection", error)]
 
 
 def verify_collection(path: Path, progress: Progress | None = None) -> Verification:
@@ -95,16 +90,6 @@ def verify_commit(path: Path, progress: Progress | None = None) -> list[Verifica
             return found
 
 
-def stored_files(path: Path) -> list[StoredFile]:
-    """Return the files of an index and of its collection."""
-    place = collection_of(path)
-    with Collection.open(place, verify="none") as collection:
-        of_collection = dict(collection.files)
-    fix = REBUILD.format(path)
-    own = [StoredFile(path, name, file, fix) for name, file in read_manifest(path, SEARCH).files.items()]
-    return own + [StoredFile(place, name, file, REBUILD_COLLECTION) for name, file in of_collection.items()]
-
-
 def _commit(path: Path) -> bytes:
     """Return the manifest as it is: an update changes it."""
     try:
@@ -119,42 +104,13 @@ def _verified(
     size = sum(file.size for file in files.values())
     with (progress or Silent()).stage(f"verify {path.name}", size) as advance:
         damages = tuple(damaged_files(path, files, fix, advance))
-    return Verification(str(path), kind, len(files), size, damages, _remarks_on(path, files))
+    # What is no damage but should be known: folders of killed processes, files without a checksum.
+    remarks = (*leftovers(path), *([] if files else [f"{path} has no checksums: an earlier version made it"]))
+    return Verification(str(path), kind, len(files), size, damages, remarks)
 
 
-def _unreadable(path: Path, kind: str, error: DamageError) -> Verification:
+def _unreadable(path: Path, kind: str, error: PorismError) -> Verification:
     return Verification(str(path), kind, 0, 0, (Damage(error.where, error.message, error.fix),))
-
-
-def _remarks_on(path: Path, files: Mapping[str, FileChecksum]) -> tuple[str, ...]:
-    """Return what is no damage but should be known: folders of killed processes, files without a checksum."""
-    return (*leftovers(path), *([] if files else [f"{path} has no checksums: an earlier version made it"]))
-
-
-class DamageFinder:
-    """Explains errors of an opened index by damage of its files, if there is any. Files are read at most once."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = Lock()
-
-    @cached_property
-    def _damages(self) -> tuple[Damage, ...]:
-        return tuple(damage for one in verify_commit(self._path) for damage in one.damages)
-
-    @contextmanager
-    def explained(self) -> Iterator[None]:
-        """Report an unexpected error as damage if there is any, and else as it is."""
-        try:
-            yield
-        except PorismError:
-            raise
-        except Exception as error:
-            with self._lock:
-                damages = self._damages
-            if not damages:
-                raise
-            raise DamageError.of(damages[0]) from error
 
 
 class ContentSnapshot:
@@ -190,13 +146,9 @@ class EmbeddedStore:
     def __init__(self, path: str | Path, verify: Verify = "quick", encoder: str | Path | None = None) -> None:
         self.path = Path(path)
         self._verify: Verify = verify
+        self.address = str(self.path)
         self._encoder = encoder
-        self._damage = DamageFinder(self.path)
-
-    @property
-    def address(self) -> str:
-        """The path of the folder."""
-        return str(self.path)
+        self._damage_lock = Lock()
 
     def status(self) -> StoreStatus:
         """Return what the newest commit is, by its manifest."""
@@ -229,15 +181,38 @@ class EmbeddedStore:
 
     def files(self) -> list[StoredFile]:
         """Return the files of the index and of its collection."""
-        return stored_files(self.path)
+        place = collection_of(self.path)
+        with Collection.open(place, verify="none") as collection:
+            of_collection = dict(collection.files)
+        own = read_manifest(self.path, SEARCH).files
+        fix = REBUILD.format(self.path)
+        return [
+            *(StoredFile(self.path, name, file, fix) for name, file in own.items()),
+            *(StoredFile(place, name, file, REBUILD_COLLECTION) for name, file in of_collection.items()),
+        ]
 
     def verify(self, progress: Progress | None = None) -> list[Verification]:
         """Read every file of the index and of its collection."""
         return verify_commit(self.path, progress)
 
-    def explained(self) -> AbstractContextManager[None]:
-        """Return a context in which errors that come from damaged files are reported as such."""
-        return self._damage.explained()
+    @cached_property
+    def _damages(self) -> tuple[Damage, ...]:
+        return tuple(damage for one in self.verify() for damage in one.damages)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Report an unexpected error as damage of the files if there is any, and else as it is. Files are read at most
+        once."""
+        try:
+            yield
+        except PorismError:
+            raise
+        except Exception as error:
+            with self._damage_lock:
+                damages = self._damages
+            if not damages:
+                raise
+            raise DamageError.of(damages[0]) from error
 
     def writer(self, source: str = "update", wait: float = 0.0) -> IndexWriter:
         """Return a writer of the index."""
@@ -268,30 +243,32 @@ class EmbeddedStore:
     def _open(self, manifest: Manifest) -> LocalSnapshot:
         collection = self._collection(manifest)
         check_opened(self.path, manifest.files, REBUILD.format(self.path), self._verify)
-        opened = open_segments(self.path, manifest)
+        opened, learned = open_segments(self.path, manifest), self.path / manifest.segments[0].name
         encoded = None
         if self._encoder != NO_ENCODER and (ENCODER in manifest.options or self._encoder is not None):
             from porism.store.embedded.encoding import open_encoded  # most indexes have none, and need nothing for them
 
             encoded = open_encoded(self.path, manifest, self._encoder)
+        place, name = self.path.resolve(), collection.name
+        if collection.path.resolve().is_relative_to(place):  # an update has put it there: it has the name of the index
+            name = place.parent.name if place.name == "index" else place.name
         info = StoreInfo(
             self.address,
-            self._name(collection),
+            name,
             manifest.generation,
             collection.digest,
-            unit_counts(opened.documents, opened.formulas),
-            view_counts(opened.documents, opened.formulas),
+            *counts_of(opened.documents, opened.formulas),
             has_links=bool(manifest.options.get("links", True)),
         )
-        learned = Learned(
+        known = Learned(
             opened.formulas,
-            read_concepts(opened.learned / "posts"),
-            read_vocabulary(opened.learned),
+            read_concepts(learned / "posts"),
+            read_vocabulary(learned),
             opened.documents.vectors,
             str(manifest.options.get(RANKING, "")),
             None if encoded is None else encoded.encoder,
         )
-        return LocalSnapshot(info, learned, collection, opened.documents, opened.formulas, encoded)
+        return LocalSnapshot(info, known, collection, opened.documents, opened.formulas, encoded)
 
     def _collection(self, manifest: Manifest) -> Collection:
         home = (self.path / str(manifest.options["collection"])).resolve()
@@ -304,25 +281,14 @@ class EmbeddedStore:
             )
         return collection
 
-    def _name(self, collection: Collection) -> str:
-        """Return the name of the collection; that of the index, if an update has put the collection into it."""
-        place = self.path.resolve()
-        if not collection.path.resolve().is_relative_to(place):
-            return collection.name
-        return place.parent.name if place.name == "index" else place.name
-
 
 class CollectionStore:
     """A collection in a folder, without an index: content only."""
 
     def __init__(self, path: str | Path, verify: Verify = "quick") -> None:
         self.path = Path(path)
+        self.address = str(self.path)
         self._verify: Verify = verify
-
-    @property
-    def address(self) -> str:
-        """The path of the folder."""
-        return str(self.path)
 
     def status(self) -> StoreStatus:
         """Return what the collection is."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Mapping, Sequence, Sized
 from collections.abc import Collection as Names
 from functools import cache
 from typing import Any
@@ -284,11 +284,6 @@ class MemoryDocumentStore:
         return Positions(*np.array(places, np.int64).reshape(-1, 2).T)
 
 
-def numbered(values: Iterable[str]) -> dict[str, int]:
-    """Number values in the order of their first appearance."""
-    return {value: number for number, value in enumerate(dict.fromkeys(values))}
-
-
 class MemoryFormulas:
     """The distinct formulas of a collection, in the order of visual ids."""
 
@@ -301,26 +296,20 @@ class MemoryFormulas:
         self._expressions = [features.expressions[number] for number in own]
         self._features = [features.features[number] for number in own]
         self.terms = MemoryTermIndex({"formula": [[_document(row, one)] for row, one in enumerate(self._features)]})
-        self.labels: Mapping[str, int] = numbered(
-            label for found in self._features for label in (*found.layout.labels, *found.operators.labels)
-        )
+        labels = (label for found in self._features for label in (*found.layout.labels, *found.operators.labels))
+        self.labels: Mapping[str, int] = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+        self.formulas = len(self._visuals)
+        self.unseen_label_weight = float(label_weights([0], self.formulas)[0])
         self.layout_weights = self._weights(lambda found: found.layout.labels)
         self.operator_weights = self._weights(lambda found: found.operators.labels)
-        self._path_groups = Counter(key for found in self._features for _, key in _path_groups(found))
-
-    @property
-    def formulas(self) -> int:
-        """The number of formulas."""
-        return len(self._visuals)
+        # Paths with the same upper end and the same key are one group.
+        paths = (found.tree_paths for found in self._features)
+        groups = (set(zip(one.above.tolist(), one.keys.tolist(), strict=True)) for one in paths)
+        self._path_groups = Counter(key for own in groups for _, key in own)
 
     def _weights(self, labels: Callable[[Features], Sequence[str]]) -> Floats:
         counts = Counter(label for found in self._features for label in set(labels(found)))
         return label_weights([counts[label] for label in self.labels], self.formulas)
-
-    @property
-    def unseen_label_weight(self) -> float:
-        """The weight of a label that no formula has."""
-        return float(label_weights([0], self.formulas)[0])
 
     def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> Floats:
         """Return ln(all path groups / path groups with this key) for each key."""
@@ -358,13 +347,13 @@ class MemoryFormulas:
             np.array([one.leaves for one in paths], np.int32),
         )
 
-    def trees(self, rows: Sequence[int]) -> list[bytes]:
+    def trees(self, rows: Ints) -> list[bytes]:
         """Return the packed trees of formulas."""
-        return [self._expressions[row].trees for row in rows]
+        return [self._expressions[row].trees for row in rows.tolist()]
 
-    def latex(self, rows: Sequence[int]) -> list[str]:
+    def latex(self, rows: Ints) -> list[str]:
         """Return the LaTeX of formulas."""
-        return [self._expressions[row].latex for row in rows]
+        return [self._expressions[row].latex for row in rows.tolist()]
 
     def visual_ids(self, rows: Ints) -> Ints:
         """Return the visual ids of formulas."""
@@ -387,11 +376,6 @@ def _document(row: int, found: Features) -> MemoryPost:
     for family in FORMULA_FAMILIES:
         document.counts[family].update(("formula", term) for term in getattr(found, family))
     return document
-
-
-def _path_groups(found: Features) -> set[tuple[int, int]]:
-    """Return the path groups of a formula: paths with the same upper end and the same key are one group."""
-    return set(zip(found.tree_paths.above.tolist(), found.tree_paths.keys.tolist(), strict=True))
 
 
 def _spans(sequences: Sequence[Sized]) -> tuple[Ints, Ints]:

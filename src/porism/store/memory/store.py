@@ -17,7 +17,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from porism import __version__
-from porism.analysis.learned import Concept, Vocabulary
+from porism.analysis.learned import Vocabulary
 from porism.analysis.schema import EVERY_FIELD
 from porism.corpus.build.finish import counts, digest
 from porism.corpus.build.pipeline import build
@@ -46,7 +46,8 @@ from porism.store import MEMORY
 from porism.store.embedded.build import build_index
 from porism.store.embedded.learned import count_words, read_concepts
 from porism.store.embedded.posts.store import EmbeddedPosts
-from porism.store.local import LocalSnapshot, unit_counts, view_counts
+from porism.store.embedded.terms.dictionary import find_sorted
+from porism.store.local import LocalSnapshot, counts_of
 from porism.store.local_writer import LocalWriter
 from porism.store.memory.index import (
     ExpressionFeatures,
@@ -55,8 +56,8 @@ from porism.store.memory.index import (
     MemoryTermIndex,
     read_threads,
 )
-from porism.store.protocols import Learned, LogPosition, Option, StoreInfo, StoreStatus
-from porism.store.records import UNKNOWN, Ints, Term, Values
+from porism.store.protocols import Learned, LogPosition, StoreStatus
+from porism.store.records import UNKNOWN, Ints, Option, StoreInfo, Term, Values
 
 
 @dataclass
@@ -186,9 +187,7 @@ class Contents:
     collection: Collection
     documents: MemoryDocumentStore
     formulas: MemoryFormulas
-    vocabulary: Vocabulary
-    concepts: list[Concept]
-    vectors: dict[str, ThreadVectors]
+    learned: Learned
 
 
 def build_contents(records: RawRecords, name: str) -> Contents:
@@ -203,7 +202,8 @@ def build_contents(records: RawRecords, name: str) -> Contents:
         with Collection.open(place / "collection", verify="none") as stored:
             build_index(stored, place / "index")
             manifest = stored.manifest
-        connection = _in_memory((place / "collection" / DATABASE).read_bytes())
+        connection = sqlite3.connect(":memory:", check_same_thread=False)
+        connection.deserialize((place / "collection" / DATABASE).read_bytes())
         named = ((source, len(first.resolve().name) + 1, number) for number, source in records.sources.items())
         connection.executemany("UPDATE posts SET source = ? || substr(source, ?) WHERE id = ?", named)
         return _indexed(_opened(connection, name, manifest), place / "index" / "posts")
@@ -217,7 +217,7 @@ def _indexed(collection: Collection, learned: Path | None = None) -> Contents:
     documents.vectors = {family: one.threads for family, one in vectors.items()}
     formulas, words = MemoryFormulas(collection, features), count_words(collection)
     concepts = [] if learned is None else read_concepts(learned)
-    return Contents(collection, documents, formulas, Vocabulary(lambda: words), concepts, vectors)
+    return Contents(collection, documents, formulas, Learned(formulas, concepts, Vocabulary(lambda: words), vectors))
 
 
 def _read_vectors(stored: EmbeddedPosts, terms: MemoryTermIndex) -> dict[str, ThreadVectors]:
@@ -228,20 +228,12 @@ def _read_vectors(stored: EmbeddedPosts, terms: MemoryTermIndex) -> dict[str, Th
     for family, vectors in stored.vectors.items():
         names = terms.codes.get(family, {})
         codes = stored.terms.statistics([Term(family, text) for text in names], EVERY_FIELD).keys
-        at, known = vectors.basis.columns(codes)
-        rows = vectors.basis.matrix[at].astype(np.float32) * vectors.basis.idf[at, None] if known.any() else None
+        at = find_sorted(vectors.basis.codes, codes)
+        known = at >= 0
         basis = np.zeros((len(codes), vectors.dimensions), np.float32)
-        if rows is not None:
-            basis[known] = rows[known]
+        basis[known] = vectors.basis.matrix[at[known]].astype(np.float32) * vectors.basis.idf[at[known], None]
         found[family] = ThreadVectors(basis, vectors.threads(threads))
     return found
-
-
-def _in_memory(database: bytes = b"") -> sqlite3.Connection:
-    connection = sqlite3.connect(":memory:", check_same_thread=False)
-    if database:
-        connection.deserialize(database)
-    return connection
 
 
 def _opened(connection: sqlite3.Connection, name: str, manifest: dict[str, Any]) -> Collection:
@@ -251,7 +243,7 @@ def _opened(connection: sqlite3.Connection, name: str, manifest: dict[str, Any])
 
 def _empty_collection(name: str) -> Collection:
     """Return a collection without posts, which a build refuses to make."""
-    connection = _in_memory()
+    connection = sqlite3.connect(":memory:", check_same_thread=False)
     connection.executescript(TABLES)
     manifest = {
         "kind": "collection",
@@ -348,17 +340,9 @@ class MemoryStore:
 
     def _snapshot(self, contents: Contents, ranking: str, generation: int) -> LocalSnapshot:
         collection, documents, formulas = contents.collection, contents.documents, contents.formulas
-        info = StoreInfo(
-            self.address,
-            self._name,
-            generation,
-            collection.digest,
-            unit_counts(documents, formulas),
-            view_counts(documents, formulas),
-            OPTIONS,
-        )
-        learned = Learned(formulas, contents.concepts, contents.vocabulary, contents.vectors, ranking)
-        return LocalSnapshot(info, learned, collection, documents, formulas)
+        counts = counts_of(documents, formulas)
+        info = StoreInfo(self.address, self._name, generation, collection.digest, *counts, OPTIONS)
+        return LocalSnapshot(info, replace(contents.learned, ranking=ranking), collection, documents, formulas)
 
 
 class MemoryWriter(LocalWriter):

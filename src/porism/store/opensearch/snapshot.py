@@ -10,7 +10,7 @@ import numpy as np
 from porism.analysis.schema import FIELDS, VISUAL_FAMILY, Unit, View
 from porism.errors import PorismError
 from porism.integrity import DamageError
-from porism.store.embedded.learned import read_concepts, read_vocabulary
+from porism.store.embedded.learned_files import read_concepts, read_vocabulary
 from porism.store.embedded.vectors import VECTOR_FAMILIES, Basis, Matrix, Vectors
 from porism.store.local import limited
 from porism.store.opensearch.content import ClusterContent

@@ -8,6 +8,7 @@ only until the posts are written. Codes are ids of the formula index's dictionar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -20,7 +21,7 @@ from porism.analysis.terms import BRACKETS, FORMULA_ANALYSERS, SMALLEST, LayoutT
 from porism.corpus.content import Content
 from porism.formula.binary import unpack_operators
 from porism.store.embedded.formulas.packed_layouts import LayoutTable, layout_table
-from porism.store.embedded.storage.columns import ColumnWriter, read_columns
+from porism.store.embedded.storage.columns import ColumnWriter, OpenFiles, read_columns
 from porism.store.embedded.terms.dictionary import DictionaryWriter, Hashes, hash_hexadecimal, hash_terms, local_codes
 
 Ints = npt.NDArray[np.int64]
@@ -136,12 +137,13 @@ class ExtraFormulas(NamedTuple):
     hashes: dict[str, Hashes]
 
 
-class CodesWriter:
+class CodesWriter(OpenFiles):
     """Append formulas to a folder that `FormulaCodes` reads after `finish`; use it in a `with` statement."""
 
     def __init__(self, directory: Path) -> None:
+        super().__init__()
         self._directory = directory
-        self._columns = ColumnWriter(directory / "items", ITEM_TYPES)
+        self._columns = self._stack.enter_context(ColumnWriter(directory / "items", ITEM_TYPES))
         self._ends = dict.fromkeys(FORMULA_FAMILIES, 0)
 
     def add(self, block: EncodedFormulas, ids: Mapping[str, Codes]) -> None:
@@ -152,12 +154,6 @@ class CodesWriter:
             self._columns.append(f"{family}_end", self._ends[family] + np.cumsum(sizes))
             self._columns.append(f"{family}_code", ids[family][codes])
             self._ends[family] += len(codes)
-
-    def __enter__(self) -> CodesWriter:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._columns.__exit__(*error)
 
     def finish(self, dictionaries: Mapping[str, DictionaryWriter], forms: Path, first: int = 1) -> None:
         """Write the hashes of all terms, and the forms and sub-expressions by expression id, from the id `first` on."""
@@ -191,24 +187,6 @@ def _append_forms(columns: ColumnWriter, items: Mapping[str, Any], first: int) -
         )
 
 
-class PartCodes:
-    """The codes of the sub-expressions of every expression, mapped."""
-
-    def __init__(self, directory: Path) -> None:
-        columns = read_columns(directory, FORM_TYPES)
-        self._ends: Ints = columns["parts_end"]
-        self._codes: Codes = columns["parts"]
-        self.first = int(columns["first"][0])
-
-    def codes(self, expression: int) -> list[int]:
-        """Return the codes of an expression; none if the index does not know it."""
-        at = expression - self.first
-        if not 0 <= at < len(self._ends):
-            return []
-        found: list[int] = self._codes[self._ends[at - 1] if at else 0 : self._ends[at]].tolist()
-        return found
-
-
 class KnownCodes(Protocol):
     """Terms of expressions that are looked up by their ids. Codes are positions in `hashes`; `ends` says where those of
     an item end."""
@@ -219,11 +197,9 @@ class KnownCodes(Protocol):
 
     def items(self, expressions: Ints) -> Ints:
         """Return the item of each expression, MISSING for those whose terms were not computed."""
-        ...
 
     def forms(self, expressions: Ints) -> Hashes:
         """Return the form of each expression, 0 for a small one."""
-        ...
 
 
 class FormulaCodes:
@@ -269,24 +245,16 @@ class FormulaCodes:
         return CodesExcerpt(expressions, items, self.forms(expressions), ends, codes, hashes)
 
 
+@dataclass
 class CodesExcerpt:
     """The terms of some expressions, as a value that a worker without the files gets."""
 
-    def __init__(
-        self,
-        expressions: Ints,
-        items: Ints,
-        forms: Hashes,
-        ends: Mapping[str, Ints],
-        codes: Mapping[str, Codes],
-        hashes: Mapping[str, Hashes],
-    ) -> None:
-        self._expressions = expressions
-        self._items = items
-        self._forms = forms
-        self.ends = ends
-        self.codes = codes
-        self.hashes = hashes
+    _expressions: Ints
+    _items: Ints
+    _forms: Hashes
+    ends: Mapping[str, Ints]
+    codes: Mapping[str, Codes]
+    hashes: Mapping[str, Hashes]
 
     def opened(self) -> CodesExcerpt:
         """Return the excerpt as a worker reads it: not writable, as mapped arrays are, so that loops are compiled once

@@ -225,13 +225,10 @@ class DictionaryWriter:
         fresh = np.zeros(len(hashes), np.bool_)
         self.size = _intern(hashes, self._slots, self._known, self.size, ids, fresh)
         if texts:
-            self._keep([texts[at] for at in np.flatnonzero(fresh).tolist()])
+            encoded = [texts[at].encode("utf-8", "surrogatepass") for at in np.flatnonzero(fresh).tolist()]
+            self._text += b"".join(encoded)
+            self._text_sizes.extend(map(len, encoded))
         return ids
-
-    def _keep(self, texts: Sequence[str]) -> None:
-        encoded = [text.encode("utf-8", "surrogatepass") for text in texts]
-        self._text += b"".join(encoded)
-        self._text_sizes.extend(map(len, encoded))
 
     def _make_room(self, more: int) -> None:
         """Keep the table at most FULL, and room for more hashes. Pages of an array that were never written take no
@@ -301,11 +298,14 @@ class BlockTerms:
         return list(self._numbers)
 
 
-class _Texts(NamedTuple):
-    """The texts of a dictionary, one after another, and where each ends."""
-
-    ends: Ids
-    data: npt.NDArray[np.uint8]
+def find_sorted(held: npt.NDArray[Any], wanted: npt.NDArray[Any], order: Ids | None = None) -> Ids:
+    """Return the position of each wanted value in sorted ones, -1 for those that are not there; `order` sorts values
+    that are not sorted."""
+    if not len(held):
+        return np.full(len(wanted), -1, np.int64)
+    at = np.minimum(np.searchsorted(held, wanted, sorter=order), len(held) - 1)
+    at = at if order is None else order[at]
+    return np.where(held[at] == wanted, at, -1)
 
 
 class Dictionary:
@@ -319,17 +319,11 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self._hashes)
 
-    def find(self, terms: Sequence[str]) -> Ids:
-        """Return the ids of terms, -1 for those that the dictionary does not have."""
-        return self.find_hashes(hash_terms(terms))
-
     def find_hashes(self, hashes: Hashes) -> Ids:
         """Return the ids of terms by their hashes, -1 for those that the dictionary does not have."""
-        found = np.full(len(hashes), -1, np.int64)
-        if len(self._hashes) and len(hashes):
-            at = np.minimum(np.searchsorted(self._hashes, hashes), len(self._hashes) - 1)
-            known = self._hashes[at] == hashes
-            found[known] = self._ids[at[known]]
+        found = find_sorted(self._hashes, hashes)
+        known = found >= 0
+        found[known] = self._ids[found[known]]
         return found
 
     def by_id(self) -> Hashes:
@@ -357,8 +351,7 @@ class Dictionary:
         return values
 
     @cached_property
-    def _stored_texts(self) -> _Texts | None:
+    def _stored_texts(self) -> tuple[Ids, npt.NDArray[np.uint8]] | None:
+        """Where each text ends, and all texts, one after another."""
         end_path = Path(f"{self._path}.text_end.npy")
-        if not end_path.exists():
-            return None
-        return _Texts(read_array(end_path), map_file(Path(f"{self._path}.text"), np.uint8))
+        return (read_array(end_path), map_file(Path(f"{self._path}.text"), np.uint8)) if end_path.exists() else None
