@@ -37,9 +37,7 @@ from porism.safe_path import safe_environment, safe_path
 if TYPE_CHECKING:
     from distributed import Client, Future, Security
 
-START = (
-    "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from porism.parallel.dask_worker import serve; serve()"
-)
+START = "import json, sys; sys.path[:] = json.loads(sys.argv[1]); from porism.parallel.dask import serve; serve()"
 IDLE_SECONDS = 60.0  # after which a process without tasks ends
 ATTEMPTS = 3  # to do a task whose process dies
 SIZE = 8  # bytes before a message, which say how long it is

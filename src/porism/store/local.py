@@ -8,7 +8,7 @@ from collections.abc import Collection as Names
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
 from itertools import chain
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
@@ -35,12 +35,14 @@ from porism.store.records import (
     TermStatistics,
     TextQuery,
     Threads,
-    Values,
     VectorQuery,
 )
 from porism.store.weighting import BM25, ViewCounts
 from porism.text.segment import TAG, WORDS
 from porism.text.words import WORD, stem
+
+if TYPE_CHECKING:
+    from porism.store.embedded.encoded import EncodedPosts
 
 FIRST_WORDS = 8  # of all phrases, without which a post is not read word by word
 _MARKUP = f"(?:{TAG}[^\x1c-\x1f]*+|{WORDS})*+"  # tags inside a word, as in `n<sup>th</sup>`
@@ -164,42 +166,17 @@ class FormulaRows(SymbolTable, Protocol):
         """Return the codes of the sub-expressions of expressions; none for an unknown one."""
 
 
-class PostVectors(Protocol):
-    """Vectors of posts by a model."""
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The encoded fields."""
-
-    def vectors(self, field: str, ids: Ints) -> Values:
-        """Return the vectors of posts; zero for posts without one."""
-
-    def search(self, field: str, query: Values, k: int) -> Hits:
-        """Return the k posts, by id, with the nearest vectors."""
-
-
-class LocalLookup:
-    """Terms of records by their codes."""
+class LocalRecords:
+    """What comes with records of posts and formulas: terms by their codes, and what else is stored of formulas."""
 
     def __init__(self, terms: TermIndex, formulas: FormulaRows) -> None:
-        self._terms = terms
-        self._formulas = formulas
-        self.documents = terms.frequencies
-        self.texts = terms.texts
+        self._terms, self._formulas = terms, formulas
+        self.documents, self.texts = terms.frequencies, terms.texts
+        self.trees, self.latex = formulas.trees, formulas.latex
 
     def formulas(self, keys: Ints) -> Ints:
         """Return the rows of formulas by the codes of their visual ids."""
         return self._formulas.rows(self._terms.numbers(VISUAL_FAMILY, keys))
-
-
-class LocalRecords:
-    """What else is stored of formulas, by their rows."""
-
-    def __init__(self, terms: TermIndex, formulas: FormulaRows) -> None:
-        self._terms = terms
-        self._formulas = formulas
-        self.trees = formulas.trees
-        self.latex = formulas.latex
 
     def usage(self, numbers: Ints) -> TermStatistics:
         """Return the codes of visual ids in posts, and how many threads have each."""
@@ -250,7 +227,7 @@ class LocalSnapshot:
         content: Content,
         documents: DocumentRows,
         formulas: FormulaRows,
-        vectors: PostVectors | None = None,
+        vectors: EncodedPosts | None = None,
     ) -> None:
         self.info = info
         self.learned = learned
@@ -258,7 +235,6 @@ class LocalSnapshot:
         self._documents = documents
         self._formulas = formulas
         self._vectors = vectors
-        self._lookup = LocalLookup(documents.terms, formulas)
         self._records = LocalRecords(documents.terms, formulas)
         self._executor = ThreadPoolExecutor(THREADS)
 
@@ -321,7 +297,7 @@ class LocalSnapshot:
         """Return threads by row."""
         encoded = [] if self._vectors is None else [one for one in vectors if one in self._vectors.fields]
         own = [one for one in vectors if one in self.learned.vectors]
-        found = self._documents.fetch(numbers, families, own, self._lookup)
+        found = self._documents.fetch(numbers, families, own, self._records)
         if not encoded or self._vectors is None:
             return found
         answers = found.post_ids[found.answers()[0]]

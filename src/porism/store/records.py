@@ -132,6 +132,12 @@ class VectorQuery:
 Search = TermQuery | TextQuery | VectorQuery
 
 
+def spread(starts: Ints, sizes: Ints) -> Ints:
+    """Return all positions of spans: from each start on, as many as its size."""
+    places: Ints = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    return places
+
+
 class TermRows(NamedTuple):
     """The terms of a batch of posts in one family. The entries of post number i are those from starts[i] to ends[i]:
     the key of a term, the number of a field, and how often the term occurs there. Keys are in no order; a frequent term
@@ -200,10 +206,8 @@ class Threads(NamedTuple):
 
     def answers(self) -> tuple[Ints, Ints]:
         """Return the positions of all answers in the batch of posts, and for each the position of its thread."""
-        sizes = self.ends - self.starts
-        thread_of = np.repeat(np.arange(len(sizes)), sizes - 1)
-        within = np.arange(len(thread_of)) - np.repeat(np.cumsum(sizes - 1) - (sizes - 1), sizes - 1)
-        return self.starts[thread_of] + 1 + within, thread_of
+        sizes = self.ends - self.starts - 1
+        return spread(self.starts + 1, sizes), np.repeat(np.arange(len(sizes)), sizes)
 
 
 class ExpressionParts(Protocol):

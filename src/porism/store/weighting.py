@@ -110,14 +110,14 @@ class TfIdfWeighting(Weighting, Protocol):
     def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
         """Return what counts of a term in documents of these lengths are worth, without idf."""
 
-
-def _weigh(weighting: TfIdfWeighting, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
-    factor = term.query_weight * float(IDFS[weighting.idf](view.documents, term.documents))
-    return np.asarray(factor * weighting.strength(counts, lengths, max(view.mean_length, 1e-9)), np.float64)
+    def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
+        """Return query weight x idf x strength."""
+        factor = term.query_weight * float(IDFS[self.idf](view.documents, term.documents))
+        return np.asarray(factor * self.strength(counts, lengths, max(view.mean_length, 1e-9)), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
-class BM25:
+class BM25(TfIdfWeighting):
     """Okapi BM25 (Robertson and Walker, 1994) in the form of Lucene: idf x (k1 + 1) tf / (tf + k1 (1 - b + b dl /
     avdl)).
 
@@ -137,13 +137,9 @@ class BM25:
         """Return the saturated count."""
         return np.asarray(saturation(counts, lengths, mean_length, self.k1, self.b), np.float64)
 
-    def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
-        """Return query weight x idf x saturated count."""
-        return _weigh(self, counts, lengths, term, view)
-
 
 @dataclass(frozen=True, slots=True)
-class BM25Plus:
+class BM25Plus(TfIdfWeighting):
     """BM25+ (Lv and Zhai, 2011): an occurring term adds at least `delta` x idf; idf = ln((N + 1) / df)."""
 
     k1: float = 1.2
@@ -161,13 +157,9 @@ class BM25Plus:
         """Return delta + the saturated count."""
         return np.asarray(self.delta + saturation(counts, lengths, mean_length, self.k1, self.b), np.float64)
 
-    def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
-        """Return query weight x idf x (delta + saturated count)."""
-        return _weigh(self, counts, lengths, term, view)
-
 
 @dataclass(frozen=True, slots=True)
-class TfIdf:
+class TfIdf(TfIdfWeighting):
     """TF-IDF: a function of the count times an inverse document frequency.
 
     `tf`: "raw" (the count), "log" (1 + ln count), "binary" (1), or "robertson" (k1 tf / (tf + k1 (1 - b + b dl /
@@ -186,10 +178,6 @@ class TfIdf:
     def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
         """Return the function of the count."""
         return np.asarray(TFS[self.tf](counts, lengths, mean_length, self.k1, self.b), np.float64)
-
-    def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
-        """Return query weight x tf x idf."""
-        return _weigh(self, counts, lengths, term, view)
 
 
 TFS: dict[str, Any] = {

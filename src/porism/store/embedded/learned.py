@@ -23,6 +23,7 @@ from porism.hashing import hash64
 from porism.store.embedded.formulas.codes import KnownCodes
 from porism.store.embedded.storage.columns import ColumnWriter, CountedKeys, KeyCounter, OpenFiles, read_columns
 from porism.store.embedded.terms.dictionary import find_sorted
+from porism.store.records import spread
 from porism.text.segment import Segment, Text
 from porism.text.words import WORD
 
@@ -246,10 +247,8 @@ def _co_occurrences(names: _Side, forms: _Side, low: int, high: int) -> Iterator
         form = find_sorted(forms.selected, forms.keys[first:last])
         form, post_of_form = form[form >= 0], form_posts[first:last][form >= 0]
         begin, stop = np.searchsorted(post_of_form, post), np.searchsorted(post_of_form, post, side="right")
-        sizes = stop - begin
-        within = np.arange(int(sizes.sum())) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-        partner = form[np.repeat(begin, sizes) + within]
-        yield (np.repeat(name, sizes) * len(forms.selected) + partner).astype(np.uint64)
+        partner = form[spread(begin, stop - begin)]
+        yield (np.repeat(name, stop - begin) * len(forms.selected) + partner).astype(np.uint64)
         start = end
 
 

@@ -16,6 +16,7 @@ from porism.store.embedded.posts.store import Matrix, Vectors, unit_vectors
 from porism.store.embedded.storage.columns import ArrayWriter, read_array
 from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows
 from porism.store.embedded.terms.dictionary import find_sorted
+from porism.store.records import spread
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
@@ -78,7 +79,7 @@ class ThreadTerms:
 
         starts, ends = self._rows.starts[self._first[threads]], self._rows.starts[self._first[threads + 1]]
         sizes = ends - starts
-        places = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+        places = spread(starts, sizes)
         columns = self._column[self._rows.codes[places]]
         known = columns >= 0
         cells = self._rows.cells[places[known]]

@@ -23,6 +23,7 @@ from porism.formula.binary import unpack_operators
 from porism.store.embedded.formulas.packed_layouts import LayoutTable, layout_table
 from porism.store.embedded.storage.columns import ColumnWriter, OpenFiles, read_columns
 from porism.store.embedded.terms.dictionary import DictionaryWriter, Hashes, hash_hexadecimal, hash_terms, local_codes
+from porism.store.records import spread
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
@@ -239,7 +240,7 @@ class FormulaCodes:
             stops = self.ends[family][all_items[known]]
             sizes = stops - np.where(all_items[known], self.ends[family][all_items[known] - 1], 0)
             ends[family] = np.cumsum(sizes)
-            places = np.arange(int(sizes.sum())) + np.repeat(stops - ends[family], sizes)
+            places = spread(stops - sizes, sizes)
             used, local = np.unique(self.codes[family][places], return_inverse=True)
             codes[family], hashes[family] = local.astype(np.uint32), self.hashes[family][used]
         return CodesExcerpt(expressions, items, self.forms(expressions), ends, codes, hashes)

@@ -18,7 +18,7 @@ from porism.store.embedded.storage.records import RecordsReader
 from porism.store.embedded.terms.dictionary import find_sorted
 from porism.store.embedded.terms.embedded import DocumentUnits, EmbeddedTermIndex, Mask
 from porism.store.embedded.terms.postings import UnitMap
-from porism.store.records import UNKNOWN, Filter, Positions, Term, Threads
+from porism.store.records import UNKNOWN, Filter, Positions, Term, Threads, spread
 
 # Attributes of posts, one column each.
 POST_TYPES = {"id": "<i8", "year": "<i2", "votes": "<i4", "accepted": "u1"}
@@ -51,12 +51,16 @@ class Vectors:
         self._directory = directory
         self._family = family
         self._threads: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.npy")
-        self.dimensions = int(self._threads.shape[1])
 
     @cached_property
     def basis(self) -> Basis:
         """The basis."""
         return Basis(self._directory, self._family)
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return int(self._threads.shape[1])
 
     def query(self, codes: Ints, weights: Matrix) -> Matrix:
         """Return the vector of a query's terms, of length 1 (or 0 if no term is in the vocabulary)."""
@@ -154,7 +158,7 @@ class EmbeddedPosts:
         first, end = self._first[threads], self._first[threads + 1]
         ends = np.cumsum(end - first)
         starts = ends - (end - first)
-        posts = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - starts, end - first)
+        posts = spread(first, end - first)
         rows = self._records.read(threads, end - first, sorted(families))
         columns = self._attributes
         return Threads(

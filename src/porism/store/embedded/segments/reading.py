@@ -28,7 +28,17 @@ from porism.store.embedded.posts.store import DeletedThreads, EmbeddedPosts
 from porism.store.embedded.segments.term_index import RowMap, SegmentedTermIndex
 from porism.store.embedded.storage.columns import HEADERS, CountedKeys
 from porism.store.embedded.terms.dictionary import find_sorted
-from porism.store.records import UNKNOWN, Formulas, Ints, PathRows, Positions, SymbolSequences, TermRows, Threads
+from porism.store.records import (
+    UNKNOWN,
+    Formulas,
+    Ints,
+    PathRows,
+    Positions,
+    SymbolSequences,
+    TermRows,
+    Threads,
+    spread,
+)
 
 
 class _Part(NamedTuple):
@@ -77,7 +87,7 @@ class SegmentedPosts:
         sizes = _placed([part.positions for part in parts], [part.threads.ends - part.threads.starts for part in parts])
         ends = np.cumsum(sizes)
         starts = ends - sizes
-        places = [_spread(starts[part.positions], sizes[part.positions]) for part in parts]
+        places = [spread(starts[part.positions], sizes[part.positions]) for part in parts]
         return Threads(
             threads,
             starts,
@@ -127,12 +137,6 @@ class SegmentedPosts:
             threads[known[live]] = rows[live]
             positions[known[live]] = found.positions[known[live]]
         return Positions(threads, positions)
-
-
-def _spread(starts: Ints, sizes: Ints) -> Ints:
-    """Return all positions of spans: from each start on, as many as its size."""
-    places: Ints = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
-    return places
 
 
 def _placed(places: Sequence[Ints], values: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
@@ -268,8 +272,8 @@ def _gather(
     found, places = [read(part.formulas) for part in parts], [part.positions for part in parts]
     sizes = _placed(places, [own.ends - own.starts for own in found])
     ends = np.cumsum(sizes)
-    sources = [_spread(own.starts, own.ends - own.starts) for own in found]
-    targets = [_spread((ends - sizes)[at], sizes[at]) for at in places]
+    sources = [spread(own.starts, own.ends - own.starts) for own in found]
+    targets = [spread((ends - sizes)[at], sizes[at]) for at in places]
     columns = {name: [getattr(own, name)[at] for own, at in zip(found, sources, strict=True)] for name in names}
     columns["labels"] = [part.labels[own] for part, own in zip(parts, columns["labels"], strict=True)]
     return {"starts": ends - sizes, "ends": ends, **{name: _placed(targets, own) for name, own in columns.items()}}

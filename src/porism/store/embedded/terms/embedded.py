@@ -244,7 +244,7 @@ class EmbeddedTermIndex:
         units = self._units[view.unit]
         rows = self._families[family].lengths @ np.array(view.vector(self.fields))
         inside = units.units >= 0
-        lengths = rows if units.identity else np.bincount(units.units[inside], rows[inside], units.size)
+        lengths: Floats = rows if units.identity else np.bincount(units.units[inside], rows[inside], units.size)
         return lengths, ViewCounts(units.size - units.deleted, float(lengths.sum()))
 
     def _factors_of(self, family: str, view: View, mean_length: float, k1: float, b: float) -> Floats:
