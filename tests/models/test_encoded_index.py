@@ -228,8 +228,8 @@ def test_the_graph_agrees_with_exact_search(tmp_path: Path, monkeypatch: pytest.
     query = matrix[7].astype(np.float32)
     exact = store.search_rows(matrix, query, 20, None)
     near = store.search_rows(matrix, query, 20, graph)
-    assert exact.rows[0] == near.rows[0] == 7
-    assert len(set(exact.rows.tolist()) & set(near.rows.tolist())) >= 18
+    assert exact.numbers[0] == near.numbers[0] == 7
+    assert len(set(exact.numbers.tolist()) & set(near.numbers.tolist())) >= 18
     assert near.scores[0] == pytest.approx(exact.scores[0], abs=1e-6)
 
 

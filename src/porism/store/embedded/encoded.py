@@ -144,23 +144,12 @@ EXPANSION_SEARCH = 1_000
 BLOCK = 65_536
 
 
-class Nearest:
-    """A graph over the rows of a matrix, mapped from its file."""
-
-    def __init__(self, path: Path) -> None:
-        self._graph: Any = library("usearch.index").Index.restore(str(path), view=True)
-
-    def rows(self, query: Values, k: int) -> Ints:
-        """Return the rows of about the k nearest vectors, in ascending order."""
-        self._graph.expansion_search = max(EXPANSION_SEARCH, k)
-        return np.sort(np.asarray(self._graph.search(query, k).keys, np.int64))
-
-
-def search_rows(matrix: Halves, query: Values, k: int, graph: Nearest | None) -> Hits:
+def search_rows(matrix: Halves, query: Values, k: int, graph: Any | None) -> Hits:
     """Return rows of a matrix with their similarities to a query, equal ones in the order of rows: about the k nearest
     by a graph, exactly the k nearest without one."""
     if graph is not None:
-        rows = graph.rows(query, k)
+        graph.expansion_search = max(EXPANSION_SEARCH, k)
+        rows = np.sort(np.asarray(graph.search(query, k).keys, np.int64))
         near = search_rows(matrix[rows], query, k, None)
         return Hits(rows[near.numbers], near.scores)
     scores = np.empty(len(matrix), np.float32)
@@ -189,9 +178,10 @@ def write_nearest(folder: Path, field: str, matrix: Halves) -> None:
     graph.save(str(_path(folder, field)))
 
 
-def open_nearest(folder: Path, field: str) -> Nearest | None:
-    """Open the graph of a field, if it has one."""
-    return Nearest(_path(folder, field)) if _path(folder, field).is_file() else None
+def open_nearest(folder: Path, field: str) -> Any | None:
+    """Map the graph of a field from its file, if it has one."""
+    path = _path(folder, field)
+    return library("usearch.index").Index.restore(str(path), view=True) if path.is_file() else None
 
 
 def _path(folder: Path, field: str) -> Path:
@@ -208,7 +198,7 @@ class FieldVectors:
         self.matrix: npt.NDArray[np.float16] = read_array(folder / f"{field}.npy")
 
     @cached_property
-    def nearest(self) -> Nearest | None:
+    def nearest(self) -> Any | None:
         """The vector index, if the segment is large enough to have one."""
         return open_nearest(self._folder, self.field)
 
