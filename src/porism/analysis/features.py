@@ -165,8 +165,7 @@ def operator_table(trees: Sequence[Node]) -> OperatorTable:
 
 
 def path_numbers(table: PathTable) -> PathNumbers:
-    """Return the path terms of each tree: every short path twice, by classes alone and with the symbol at its lower
-    end."""
+    """Return the path terms of each tree: every short path by classes alone, and with the symbol at its lower end."""
     short = table.steps <= MAX_TERM_STEPS
     tree = table.tree[short]
     keys = table.keys[short].astype(np.uint64)

@@ -49,8 +49,7 @@ def label_traits(label: str) -> LabelTraits:
 
 
 def symbol_kind(label: str) -> int:
-    """Return VARIABLE, NUMBER or OPERATOR. A variable can replace a variable and a number a number; operators are never
-    replaced."""
+    """Return VARIABLE, NUMBER or OPERATOR. Only a variable replaces a variable, and a number a number."""
     if label[:2] == "V!" and (len(label) == 3 or label[3] == "_"):
         return VARIABLE
     return NUMBER if label[:2] == "N!" else OPERATOR
@@ -159,8 +158,7 @@ def find_paths(trees: Sequence[FlatOperators]) -> PathTable:
 
 
 def _sorted(tree: Array, above: Array, keys: Array, below: Array, steps: Array) -> tuple[Array, Array, Array, Array]:
-    """Sort the paths of each tree by upper end, key and lower end. Return the columns, without that of trees, which is
-    sorted already."""
+    """Sort the paths of each tree by upper end, key and lower end. Return the columns but that of trees."""
     if len(tree) and tree[-1] >= TREES_TOGETHER:
         order = np.lexsort((below, keys, above, tree))
         return above[order], keys[order], below[order], steps[order]

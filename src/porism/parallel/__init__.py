@@ -85,8 +85,7 @@ class Processes:
         return 2 * self._number
 
     def start(self, function: Callable[[], object]) -> None:
-        """Start the workers now, each with a call of this function, so that they are ready when the first task comes.
-        Do not wait for them."""
+        """Start the workers now, each with a call of this function, to be ready for the first task. Do not wait."""
         for _ in range(self._number):
             self._executor.submit(function)
 
@@ -184,8 +183,7 @@ _done = 0  # tasks of this worker
 
 
 def run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
-    """Run a task in a worker, where the search for reference cycles is off. In case there are some, look for them from
-    time to time."""
+    """Run a task in a worker, where the search for reference cycles is off; look for some from time to time."""
     global _done
     _done += 1
     if _done % TASKS == 0:
@@ -194,8 +192,7 @@ def run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
 
 
 def prepare_worker() -> None:
-    """Switch the search for reference cycles off in a worker, also the last one at its end, and leave Ctrl-C to its
-    parent."""
+    """Switch the search for reference cycles off, also the last one at the end; leave Ctrl-C to the parent."""
     gc.disable()
     atexit.register(gc.freeze)
     # The parent handles Ctrl-C and terminates the workers; their own tracebacks would hide its message.
@@ -306,8 +303,7 @@ class TaskQueue(Generic[Label, Task, Result]):
         self._waiting.append((label, self._pool.submit(self._function, self._carry(task) if self._carry else task)))
 
     def results(self, tasks: Iterable[tuple[Label, Task]]) -> Iterator[tuple[Label, Result]]:
-        """Yield the label and the result of each task so far, then of more tasks, of which at most `window` are in
-        flight."""
+        """Yield label and result of each task so far, then of more tasks, at most `window` of them in flight."""
         for label, task in tasks:
             self.submit(label, task)
             while len(self._waiting) >= self._pool.window():
@@ -339,8 +335,7 @@ def ordered(
 
 
 def _run(function: Callable[[Task], Result], task: Task) -> Result:
-    """Run a task without the search for reference cycles: what tasks make has none, and looking for them takes a fifth
-    of the time."""
+    """Run a task without the search for reference cycles: there are none, and it takes a fifth of the time."""
     enabled = gc.isenabled()
     gc.disable()
     try:

@@ -68,8 +68,7 @@ def differences(found: Versions, wanted: Versions) -> str:
 
 
 def run_task(request: bytes, wanted: Versions) -> bytes:
-    """Do a task, a pickled pair of function and argument; return a pickled pair: whether it succeeded, and its result
-    or error."""
+    """Do a task, a pickled pair of function and argument; return a pickled pair: success, and result or error."""
     if different := differences(versions(), wanted):
         return _failure(PorismError(f"has {different}", where=f"worker on {socket.gethostname()}", fix=SAME_VERSIONS))
     for _ in range(ATTEMPTS):
@@ -185,8 +184,7 @@ Result = TypeVar("Result")
 
 
 def check_address(address: str) -> str:
-    """Return the address of a scheduler, or raise an error. A scheduler runs the code of all who reach it, so plain TCP
-    must be local."""
+    """Return the address of a scheduler. It runs the code of all who reach it, so plain TCP must be local."""
     parts = urlsplit(address)
     try:
         port = parts.port

@@ -100,8 +100,7 @@ class RecordBatch:
 
 
 class Attempt(NamedTuple):
-    """Records that a process was applying when it died: the first, the last, and how many had died before with the
-    first one alone."""
+    """Records that a process applied when it died: the first, the last, and how many died before with the first."""
 
     first: int
     last: int
@@ -109,8 +108,7 @@ class Attempt(NamedTuple):
 
 
 class Attempts:
-    """A note in a file of the records that are being applied: the next process knows with which one this process
-    died."""
+    """A note in a file of the records that are being applied: with which the process died, if it did."""
 
     def __init__(self, path: Path, log: str) -> None:
         self._path = path
@@ -135,8 +133,7 @@ class Attempts:
 
 
 class LogApplier:
-    """Applies the change log of a store. One process does so at a time; a second one waits for the lock of the
-    index."""
+    """Applies the change log of a store. A second process waits for the lock of the index."""
 
     def __init__(self, places: State) -> None:
         self._places = places

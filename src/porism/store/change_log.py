@@ -35,8 +35,7 @@ MOST_WAITING = 256 << 20  # bytes that may wait to be applied
 
 
 class LogRecord(NamedTuple):
-    """A record of the log: its number and its changes, as `corpus.update.lines` reads them. A damaged one has its line
-    instead."""
+    """A record of the log: its number, and its changes as `corpus.update.lines` reads them, or its line if damaged."""
 
     sequence: int
     changes: tuple[Any, ...]
@@ -44,8 +43,7 @@ class LogRecord(NamedTuple):
 
 
 class LogState(NamedTuple):
-    """The state of a log: its id, the numbers of the last record that was removed and of the last one that was added,
-    and its size in bytes."""
+    """The state of a log: its id, the last records that were removed and that were added, and its size in bytes."""
 
     log: str
     removed: int
@@ -88,8 +86,7 @@ class ChangeLog:
             return self._find_end(handle)
 
     def append(self, changes: Sequence[Any]) -> int:
-        """Write one record, wait until it is on disk, and return its number. All changes of a record are applied
-        together."""
+        """Write one record, whose changes are applied together; wait until it is on disk, and return its number."""
         text = json.dumps(list(changes), separators=(",", ":"))
         with self._locked(), self._opened() as handle:
             end = self._find_end(handle)
@@ -109,8 +106,7 @@ class ChangeLog:
         return sequence
 
     def read(self, after: int, most_bytes: int = 1 << 62) -> Iterator[LogRecord]:
-        """Yield the records after a number, in order. It ends when more than `most_bytes` were read, or at a line that
-        is not complete."""
+        """Yield the records after a number, until more than `most_bytes` were read or a line is not complete."""
         with open(self.path, "rb") as stream:
             header = _content(stream.readline())
             if header is None:
@@ -124,8 +120,7 @@ class ChangeLog:
                     yield line.record()
 
     def trim(self, applied: int, *, least: int = 0) -> bool:
-        """Remove the records up to a number, if they take at least `least` bytes. Return whether the file was
-        replaced."""
+        """Remove the records up to a number, if they take `least` bytes. Return whether the file was replaced."""
         with self._locked():
             with self._opened() as handle:
                 end = self._find_end(handle)
@@ -231,8 +226,7 @@ def _content(line: bytes) -> bytes | None:
 
 
 def _ended(tail: bytes) -> bytes:
-    """Return the last line of a file with its line end, if only that is damaged or missing; else nothing: the line is
-    not whole."""
+    """Return the last line of a file with its line end, if only that is damaged or missing; else nothing."""
     lines = (tail + b"\n", tail[:-1] + b"\n")
     return next((line for line in lines if _content(line) is not None), b"")
 

@@ -308,8 +308,7 @@ def formulas_come_in_the_order_requested(subject: Subject) -> None:
 
 
 def formulas_are_those_of_the_content(subject: Subject) -> None:
-    """The formulas of a search are the distinct ones of the content: visual ids, LaTeX, and the threads that use
-    them."""
+    """The formulas of a search are the distinct ones of the content: visual ids, LaTeX, threads that use them."""
     numbers, content = subject.formula_numbers, subject.snapshot.content
     batch = subject.snapshot.formulas(numbers)
     visuals = {one.id: one for one in content.visuals()}
@@ -324,8 +323,7 @@ def formulas_are_those_of_the_content(subject: Subject) -> None:
 
 
 def symbols_have_weights(subject: Subject) -> None:
-    """Each label has an id and a weight in both trees, none above that of an unseen label; rare path keys weigh
-    more."""
+    """Each label has an id and weights in both trees, none above an unseen one; rare path keys weigh more."""
     symbols = subject.snapshot.learned.symbols
     assert sorted(symbols.labels.values()) == list(range(len(symbols.labels))), "ids of labels must be 0, 1, 2, ..."
     for weights in (symbols.layout_weights, symbols.operator_weights):

@@ -128,8 +128,7 @@ def the_best_come_first(subject: Subject) -> None:
 
 
 def equal_scores_are_in_the_order_of_ids(subject: Subject) -> None:
-    """Two threads with the same score come in the order of their questions' ids, also where only one of them is
-    kept."""
+    """Threads with the same score come in the order of their questions' ids, also where only one is kept."""
     first, second = subject.snapshot.locate(np.array([21, 31])).threads.tolist()
     query = TermQuery([Term("tag", "number-theory")], View.of("thread", {"tags": 1.0}), MANY, PRESENCE)
     hits = subject.snapshot.search([query])[0].numbers.tolist()
@@ -230,8 +229,7 @@ def formulas_are_found_by_their_terms(subject: Subject) -> None:
 
 
 def texts_decide_by_phrases_words_and_authors(subject: Subject) -> None:
-    """A search of texts keeps posts with all phrases, without excluded words, and by one of the authors, in the order
-    given."""
+    """A search of texts keeps posts with all phrases, no excluded word, and one of the authors, in order."""
     ids = ALL_IDS[::-1].tolist()
     cases: tuple[tuple[TextQuery, list[int]], ...] = (
         (TextQuery(ids, phrases=("right triangle",)), [61, 11]),

@@ -141,8 +141,7 @@ def what_belongs_nowhere_is_skipped(subject: Subject) -> None:
 
 
 def changes_without_a_commit_are_dropped(subject: Subject) -> None:
-    """Changes of a writer that does not commit are dropped, also when it fails; a commit without changes changes
-    nothing."""
+    """Changes of a writer that does not commit, or fails, are dropped; a commit without changes changes nothing."""
     store = subject.filled([QUESTIONS[1]])
     generation = store.status().generation
     with store.writer() as writer:
@@ -289,8 +288,7 @@ def many_threads_read_at_once(subject: Subject) -> None:
 
 
 def a_time_limit_that_is_over_ends_a_call(subject: Subject) -> None:
-    """A call whose time is over raises TimeLimitExceeded: its own, or that of the limit around it. With enough time it
-    does not."""
+    """A call raises TimeLimitExceeded when its own time, or that of the limit around it, is over."""
     snapshot, numbers = subject.snapshot, subject.numbers
     calls: tuple[Callable[[float | None], object], ...] = (
         lambda seconds: snapshot.statistics(TERMS, seconds=seconds),
@@ -320,8 +318,7 @@ def _is_over(call: Callable[[float | None], object], seconds: float | None) -> b
 
 
 def a_snapshot_says_what_it_is(subject: Subject) -> None:
-    """A snapshot has the address of its store, its generation and a name; content that differs has another
-    fingerprint."""
+    """A snapshot has the address, the generation and a name; other content has another fingerprint."""
     store, info = subject.store, subject.snapshot.info
     assert info.address == store.address, "a snapshot has another address than its store"
     assert info.generation == store.status().generation, "a snapshot has another generation than its store"

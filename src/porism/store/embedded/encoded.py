@@ -228,8 +228,7 @@ class FieldVectors:
 
 
 class EncodedPosts:
-    """The vectors of the posts of an index, over all its segments. A post that a later segment has replaced is read
-    there."""
+    """The vectors of posts over all segments. A post that a later segment has replaced is read there."""
 
     def __init__(self, segments: Sequence[Mapping[str, FieldVectors]], encoder: IndexEncoder) -> None:
         self._segments = segments
@@ -249,8 +248,7 @@ class EncodedPosts:
         return values
 
     def search(self, field: str, query: Values, k: int) -> Hits:
-        """Return the k posts of a field with the largest similarity, best first; posts that were replaced or deleted
-        may be among them."""
+        """Return the k posts with the largest similarity, best first; replaced or deleted posts may be among them."""
         found = [NO_HITS, *(segment[field].search(query, k) for segment in self._segments if field in segment)]
         ids, scores = (np.concatenate(values) for values in zip(*found, strict=True))
         order = np.lexsort((ids, -scores))[:k]

@@ -201,8 +201,7 @@ class EmbeddedStore:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Report an unexpected error as damage of the files if there is any, and else as it is. Files are read at most
-        once."""
+        """Report an unexpected error as damage of the files, if there is any. They are read at most once."""
         try:
             yield
         except PorismError:

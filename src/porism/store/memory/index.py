@@ -364,8 +364,7 @@ class MemoryFormulas:
         return np.array([self._row_of.get(number, UNKNOWN) for number in visual_ids.tolist()], np.int64)
 
     def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
-        """Return the codes of the sub-expressions of expressions; those that no formula of the index has are left
-        out."""
+        """Return the codes of sub-expressions of expressions, as far as formulas of the index have them."""
         codes = self.terms.codes.get("parts", {})
         parts = (self._parts.get(number, ()) for number in expressions)
         return [[codes[term] for term in terms if term in codes] for terms in parts]

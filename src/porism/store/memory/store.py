@@ -62,8 +62,7 @@ from porism.store.records import UNKNOWN, Ints, Option, StoreInfo, Term, Values
 
 @dataclass
 class RawRecords:
-    """Records by id. `sources` has the origin of each post, `others` what changes do not take: votes, badges,
-    revisions."""
+    """Records by id; the `sources` of posts, and what changes do not take: votes, badges, revisions."""
 
     posts: dict[int, RawPost] = field(default_factory=dict)
     comments: dict[int, RawComment] = field(default_factory=dict)
@@ -221,8 +220,7 @@ def _indexed(collection: Collection, learned: Path | None = None) -> Contents:
 
 
 def _read_vectors(stored: EmbeddedPosts, terms: MemoryTermIndex) -> dict[str, ThreadVectors]:
-    """Return the vectors that an index in a folder learned, for the codes of an index in memory. Both number threads by
-    their questions."""
+    """Return the vectors that an index in a folder learned, by the codes here. Threads have the same numbers."""
     threads = np.arange(stored.size("thread"))
     found = {}
     for family, vectors in stored.vectors.items():

@@ -131,8 +131,7 @@ def _indexed_codes(terms: LocalTerms) -> CodeLists:
 
 
 class ExtraFormulas(NamedTuple):
-    """Expressions that are not indexed as formulas but occur in posts: their codes, and the hashes of the codes by
-    family."""
+    """Expressions that occur in posts, but not as formulas of the index: their codes, and hashes by family."""
 
     encoded: EncodedFormulas
     hashes: dict[str, Hashes]
@@ -258,8 +257,7 @@ class CodesExcerpt:
     hashes: Mapping[str, Hashes]
 
     def opened(self) -> CodesExcerpt:
-        """Return the excerpt as a worker reads it: not writable, as mapped arrays are, so that loops are compiled once
-        for both."""
+        """Return the excerpt, not writable as mapped arrays are, so that loops are compiled once for both."""
         for arrays in (self.ends, self.codes):
             for array in arrays.values():
                 array.setflags(write=False)

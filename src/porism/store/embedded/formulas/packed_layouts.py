@@ -183,8 +183,7 @@ def _write_duplicates(
     labels: Any, root: int, nodes: int, texts: Any, visited: Any, paths: Any, lengths: Any, last: Any, data: Any,
     ends: Any, count: int,
 ) -> int:  # fmt: skip
-    """Write the tokens of labels that occur again, nodes in post-order: each occurrence is paired with the one before
-    it."""
+    """Write the tokens of labels that occur again, in post-order: each is paired with the one before it."""
     for place in range(nodes - 1, -1, -1):
         own = visited[place]
         label = labels[root + own]
@@ -362,8 +361,7 @@ def _batches(most_bytes: Ints) -> Iterator[tuple[int, int]]:
 
 @compiled
 def _fill_sizes(starts: Any, widths: Any, sizes: Any) -> bool:
-    """Fill in the number of nodes below each node and itself. Return whether the numbers of children are those of
-    trees."""
+    """Fill in the size of the tree of each node. Return whether the numbers of children are those of trees."""
     for tree in range(len(starts) - 1):
         end = starts[tree + 1]
         for node in range(end - 1, starts[tree] - 1, -1):

@@ -84,8 +84,7 @@ class DeletedFormulas(NamedTuple):
 
 
 class EmbeddedFormulas:
-    """An opened formula index. Deleted formulas count in no statistics and are found by no search. Their rows
-    remain."""
+    """An opened formula index. Deleted formulas have rows, but count in no statistics and are never found."""
 
     def __init__(self, directory: Path, manifest: Manifest, deleted: DeletedFormulas | None = None) -> None:
         self.directory = directory
@@ -124,8 +123,7 @@ class EmbeddedFormulas:
 
     @classmethod
     def open(cls, directory: str | Path, *, collection: str | None = None) -> EmbeddedFormulas:
-        """Open an index that `build_formula_index` made, if `collection` is given only that of the collection with this
-        digest."""
+        """Open an index that `build_formula_index` made; `collection`: only that of the one with this digest."""
         place = Path(directory)
         return cls(place, read_manifest(place, KIND, collection=collection))
 

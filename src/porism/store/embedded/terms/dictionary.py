@@ -181,8 +181,7 @@ def _insert(known: Any, size: int, slots: Any) -> None:
 
 
 class LocalCodes(NamedTuple):
-    """The local code of each hash, 0, 1, 2, ... in the order of first appearance, and the distinct hashes in the order
-    of codes."""
+    """The local code of each hash, in the order of first appearance, and the distinct hashes in that order."""
 
     codes: npt.NDArray[np.uint32]
     hashes: Hashes
@@ -208,8 +207,7 @@ def _parse_decimals(ends: Any, data: Any, ids: Any, out: Any) -> None:
 
 
 class DictionaryWriter:
-    """Assign ids to hashes of terms. Memory: 14 to 19 bytes a term, and its text where texts are kept; 8 bytes once it
-    is saved."""
+    """Assign ids to hashes of terms. Memory: 14 to 19 bytes a term and its text; 8 bytes once it is saved."""
 
     def __init__(self) -> None:
         self._slots = np.zeros(_FIRST_SLOTS, np.uint32)
@@ -231,8 +229,7 @@ class DictionaryWriter:
         return ids
 
     def _make_room(self, more: int) -> None:
-        """Keep the table at most FULL, and room for more hashes. Pages of an array that were never written take no
-        memory."""
+        """Keep the table at most FULL, with room for more. Pages of an array never written take no memory."""
         wanted = self.size + more
         if wanted > len(self._known):
             known = np.empty(max(wanted, 2 * len(self._known)), np.uint64)
@@ -299,8 +296,7 @@ class BlockTerms:
 
 
 def find_sorted(held: npt.NDArray[Any], wanted: npt.NDArray[Any], order: Ids | None = None) -> Ids:
-    """Return the position of each wanted value in sorted ones, -1 for those that are not there; `order` sorts values
-    that are not sorted."""
+    """Return the position of each wanted value in values that are sorted, or that `order` sorts; -1 for none."""
     if not len(held):
         return np.full(len(wanted), -1, np.int64)
     at = np.minimum(np.searchsorted(held, wanted, sorter=order), len(held) - 1)

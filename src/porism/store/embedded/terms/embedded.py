@@ -158,8 +158,7 @@ class EmbeddedTermIndex:
         return self._families[family].dictionary
 
     def search(self, query: TermQuery, totals: QueryTotals | None = None) -> Hits:
-        """Return the k best documents; see `TermIndex.search`. A segment of an index gets the `totals` of the distinct
-        terms."""
+        """Return the k best documents. A segment of an index gets the `totals` of the distinct terms."""
         if query.k < 1 or not query.terms:
             return NO_HITS
         query = replace(query, terms=merge_terms(query.terms))
