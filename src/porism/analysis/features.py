@@ -20,6 +20,18 @@ MAX_NODES = 255  # larger trees are cut, so that the position of a node fits a b
 # Scripts and other attachments of a symbol are read before the symbol that follows it.
 READING_ORDER = "abcoudwen"
 _READING = {edge: rank for rank, edge in enumerate(READING_ORDER)}
+# The first letter of the term of a sub-expression names its canonical level.
+WRITTEN, NORMALISED, COMMUTATIVE, RENAMED = "abcd"
+LEVEL_PREFIX: dict[str, str] = {
+    "written": WRITTEN,
+    "normalised": NORMALISED,
+    "commutative": COMMUTATIVE,
+    "renamed": RENAMED,
+}
+# The same as the first byte of a term.
+LEVEL_BYTES = {letter: int(letter, 16) << 4 for letter in LEVEL_PREFIX.values()}
+MAX_TERM_STEPS = 3  # longer paths find nothing that shorter ones do not
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class FlatLayout(NamedTuple):
@@ -79,20 +91,6 @@ def flat_operators(root: HashedNode) -> FlatOperators:
             for at in range(len(operands) - 1, -1, -1):
                 stack.append((operands[at], position, at))
     return FlatOperators(labels, parents, ranks, nodes)
-
-
-# The first letter of the term of a sub-expression names its canonical level.
-WRITTEN, NORMALISED, COMMUTATIVE, RENAMED = "abcd"
-LEVEL_PREFIX: dict[str, str] = {
-    "written": WRITTEN,
-    "normalised": NORMALISED,
-    "commutative": COMMUTATIVE,
-    "renamed": RENAMED,
-}
-# The same as the first byte of a term.
-LEVEL_BYTES = {letter: int(letter, 16) << 4 for letter in LEVEL_PREFIX.values()}
-MAX_TERM_STEPS = 3  # longer paths find nothing that shorter ones do not
-_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Features(NamedTuple):

@@ -27,6 +27,8 @@ _HYPHEN = re.compile(r"(?<=\w)[-‐‑–](?=\w)")
 _OF_PERSON = re.compile(r"(?<=\w{4})(?:e?an|ian|as?)$")
 _EMPHASIS = re.compile(r"<(/?)(?:em|i|b|strong|dfn)\b", re.IGNORECASE)
 _NOT_IN_LATEX = re.compile(r"[\s{}$]+|\\[,;:! ]")
+LONGEST_NAME = 3  # words
+LONGEST = 40  # letters of a word; longer ones are no words
 
 
 def name_keys(text: str, formulas: Sequence[str] = ()) -> list[str]:
@@ -83,9 +85,6 @@ def emphasised_names(text: Text) -> Iterator[str]:
             words.append(content)
         else:
             words = None
-
-
-LONGEST_NAME = 3  # words
 
 
 class Concept(NamedTuple):
@@ -171,9 +170,6 @@ def log_likelihood_ratio(both: int, left: int, right: int, total: int) -> float:
     return 2.0 * sum(
         cell * math.log(cell * total / margin) for cell, margin in zip(cells, margins, strict=True) if cell
     )
-
-
-LONGEST = 40  # letters of a word; longer ones are no words
 
 
 class NearWord(NamedTuple):

@@ -27,6 +27,12 @@ NO_SCRIPT, ABOVE, BELOW = 0, 1, 2
 _SCRIPTS = {"O!SUP": ABOVE, "O!SUB": BELOW}
 # Classes whose operands have no order, although not all of their labels say so (`U!`).
 _UNORDERED = frozenset(("relation", "sum"))
+Array = npt.NDArray[Any]
+MAX_STEPS = 12
+TREES_TOGETHER = 1 << 12  # whose paths are sorted as numbers: 12 bits for the tree, 8, 32, 8 and 4 for a path
+# Mixed into a key where a path: reaches the outermost script of a node, enters a script from its base, starts at an
+# inner node, enters a script from above or below.
+_OUTERMOST, _BASE, _INNER, _SCRIPT = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
 
 
 class LabelTraits(NamedTuple):
@@ -75,14 +81,6 @@ def _table() -> dict[str, str]:
     text = files(__package__).joinpath("classes.tsv").read_text("utf-8")
     rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
     return {label: name for name, labels in rows for label in labels.split()}
-
-
-Array = npt.NDArray[Any]
-MAX_STEPS = 12
-TREES_TOGETHER = 1 << 12  # whose paths are sorted as numbers: 12 bits for the tree, 8, 32, 8 and 4 for a path
-# Mixed into a key where a path: reaches the outermost script of a node, enters a script from its base, starts at an
-# inner node, enters a script from above or below.
-_OUTERMOST, _BASE, _INNER, _SCRIPT = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
 
 
 class TraitColumns(NamedTuple):

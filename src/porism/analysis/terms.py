@@ -20,6 +20,17 @@ from porism.text.segment import STORED, TAG, WORDS, Segment, Text, stored_formul
 from porism.text.words import FORMULA, WORD, stems, stems_of, stopwords
 
 BRACKETS = ("#(start)#", "#(end)#")  # enclose the tuples of every formula, so they distinguish none
+SMALLEST = 9  # tuples of the smallest formula that is a concept of its own; smaller ones occur everywhere
+_FORMULA_MARK = f" {FORMULA} "
+# A comment that points to another question, by its address or as its duplicate.
+POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
+EncodedField = Literal["titles", "questions", "answers"]
+ENCODED_FIELDS: tuple[EncodedField, ...] = get_args(EncodedField)
+ENCODER = "encoder"  # the option of the manifest that describes the vectors of posts
+ENCODED_FORMAT = (
+    "titles: <title>; questions: <title> newline <body>; answers: <body>; formulas as $LaTeX$; white space collapsed"
+)
+BATCH = 500  # threads that are read from the collection at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +120,6 @@ FORMULA_ANALYSERS: Mapping[str, LayoutTuples | OperatorPaths | SubExpressions] =
 }
 
 
-SMALLEST = 9  # tuples of the smallest formula that is a concept of its own; smaller ones occur everywhere
-
-
 def formula_terms(formula: Parsed) -> dict[str, list[str]]:
     """Return the terms of a formula by family."""
     return feature_terms(features(formula.layout, formula.operators))
@@ -135,11 +143,6 @@ def text_terms(text: str) -> dict[str, list[str]]:
 def stem_terms(found: Sequence[str]) -> dict[str, list[str]]:
     """Return the terms of a text by family from its stems."""
     return {family: analyser.of_stems(found) for family, analyser in TEXT_ANALYSERS.items()}
-
-
-# A comment that points to another question, by its address or as its duplicate.
-_FORMULA_MARK = f" {FORMULA} "
-POINTER = re.compile(r"duplicate|questions/\d+", re.IGNORECASE)
 
 
 def text_and_formulas(text: Text) -> tuple[str, list[Segment]]:
@@ -217,15 +220,6 @@ def split_thread(thread: Thread, linked_titles: Sequence[Text], links: bool) -> 
         [make_piece(*text_and_formulas(answer.body)) for answer in thread.answers],
         comments,
     )
-
-
-EncodedField = Literal["titles", "questions", "answers"]
-ENCODED_FIELDS: tuple[EncodedField, ...] = get_args(EncodedField)
-ENCODER = "encoder"  # the option of the manifest that describes the vectors of posts
-ENCODED_FORMAT = (
-    "titles: <title>; questions: <title> newline <body>; answers: <body>; formulas as $LaTeX$; white space collapsed"
-)
-BATCH = 500  # threads that are read from the collection at once
 
 
 class PostText(NamedTuple):

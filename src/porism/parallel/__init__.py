@@ -35,6 +35,14 @@ Result = TypeVar("Result")
 
 
 _STARTING = threading.Lock()
+_done = 0  # tasks of this worker
+__all__ = ["Jobs", "Pool", "TaskQueue", "cores", "local", "ordered", "workers", "worth"]
+# Objects that the process which hands out tasks makes before it looks for reference cycles; usually 700. It makes
+# millions, and no cycles.
+OBJECTS = 100_000
+Jobs = int | str  # the number of processes (0: one per core), or the address of a Dask scheduler
+Label = TypeVar("Label")
+Done = TypeVar("Done", covariant=True)
 
 
 class _SafeProcess(SpawnProcess):
@@ -179,9 +187,6 @@ def _reported_deaths() -> Iterator[None]:
         raise PorismError("a worker process died", fix=fix) from None
 
 
-_done = 0  # tasks of this worker
-
-
 def run_in_worker(function: Callable[[Task], Result], task: Task) -> Result:
     """Run a task in a worker, where the search for reference cycles is off; look for some from time to time."""
     global _done
@@ -211,17 +216,6 @@ def _exit_with_parent() -> None:
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-__all__ = ["Jobs", "Pool", "TaskQueue", "cores", "local", "ordered", "workers", "worth"]
-
-# Objects that the process which hands out tasks makes before it looks for reference cycles; usually 700. It makes
-# millions, and no cycles.
-OBJECTS = 100_000
-
-Jobs = int | str  # the number of processes (0: one per core), or the address of a Dask scheduler
-Label = TypeVar("Label")
-Done = TypeVar("Done", covariant=True)
 
 
 class Pending(Protocol[Done]):

@@ -46,6 +46,21 @@ SIZE = 8  # bytes before a message, which say how long it is
 CODE = ("analysis", "corpus", "formula", "hashing", "parallel", "store", "text")
 LIBRARIES = ("distributed", "latex2mathml", "lxml", "math-core", "nh3", "numpy", "PyStemmer", "xxhash")
 Versions = dict[str, str]
+SAME_VERSIONS = "install the same versions on all machines, and start the scheduler and the workers again"
+_own = threading.local()
+PLAIN = "PORISM_DASK_PLAIN"  # set to 1, it allows an address without TLS
+CONNECT_SECONDS = 15.0
+LOST_SECONDS = 60.0  # that a build waits for a worker when there is none
+RECOUNT_SECONDS = 2.0
+MOST_TASKS = 512  # in flight, however many workers there are
+SCHEMES = ("tls", "tcp")
+START_WORKERS = "start a worker on each machine: dask worker {}"
+TLS_SETTINGS = (
+    "name the files in the configuration of Dask: distributed.comm.tls.ca-file, distributed.comm.tls.client.cert and "
+    "distributed.comm.tls.client.key"
+)
+Task = TypeVar("Task")
+Result = TypeVar("Result")
 
 
 @lru_cache(1)
@@ -76,9 +91,6 @@ def run_task(request: bytes, wanted: Versions) -> bytes:
             return _process().answer(request)
     fact = f"worker processes died {ATTEMPTS} times with the same task"
     return _failure(PorismError(fact, where=f"worker on {socket.gethostname()}", fix="give the workers more memory"))
-
-
-SAME_VERSIONS = "install the same versions on all machines, and start the scheduler and the workers again"
 
 
 def _failure(error: Exception) -> bytes:
@@ -115,9 +127,6 @@ class _Process:
             self.child.kill()
             self.child.communicate()
             raise
-
-
-_own = threading.local()
 
 
 def _process() -> _Process:
@@ -165,22 +174,6 @@ def _done(request: bytes) -> bytes:
         return pickle.dumps((True, run_in_worker(function, task)), pickle.HIGHEST_PROTOCOL)
     except Exception as error:
         return _failure(error)
-
-
-PLAIN = "PORISM_DASK_PLAIN"  # set to 1, it allows an address without TLS
-CONNECT_SECONDS = 15.0
-LOST_SECONDS = 60.0  # that a build waits for a worker when there is none
-RECOUNT_SECONDS = 2.0
-MOST_TASKS = 512  # in flight, however many workers there are
-SCHEMES = ("tls", "tcp")
-START_WORKERS = "start a worker on each machine: dask worker {}"
-TLS_SETTINGS = (
-    "name the files in the configuration of Dask: distributed.comm.tls.ca-file, distributed.comm.tls.client.cert and "
-    "distributed.comm.tls.client.key"
-)
-
-Task = TypeVar("Task")
-Result = TypeVar("Result")
 
 
 def check_address(address: str) -> str:

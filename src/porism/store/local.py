@@ -46,6 +46,11 @@ if TYPE_CHECKING:
 
 FIRST_WORDS = 8  # of all phrases, without which a post is not read word by word
 _MARKUP = f"(?:{TAG}[^\x1c-\x1f]*+|{WORDS})*+"  # tags inside a word, as in `n<sup>th</sup>`
+THREADS = 2
+MOST_TERMS_IN_THREADS = 1500  # the threads are for formulas of usual size; a large one would keep others waiting
+P = ParamSpec("P")
+T = TypeVar("T")
+S = TypeVar("S")
 
 
 class TextMatcher:
@@ -85,13 +90,6 @@ class TextMatcher:
             return False
         stems = set(map(stem, words)) if self._excluded else set()
         return not any(stems.issuperset(parts) for parts in self._excluded)
-
-
-THREADS = 2
-MOST_TERMS_IN_THREADS = 1500  # the threads are for formulas of usual size; a large one would keep others waiting
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class TermIndex(Protocol):
@@ -200,9 +198,6 @@ class LocalParts:
         if not self._codes or not expression:
             return ()
         return [self._positions[code] for code in self._codes.intersection(self._formulas.part_codes([expression])[0])]
-
-
-S = TypeVar("S")
 
 
 def limited(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:

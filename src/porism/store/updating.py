@@ -20,6 +20,12 @@ from porism.store.maintenance import build_index, is_index
 
 EXAMPLES = 5  # records named for each reason why something is skipped
 WAIT_SECONDS = 60.0  # for another writer, such as a server that takes changes
+WAKE_MS = 500  # how often the watcher looks whether the folder is still there
+RETRY = 10.0  # seconds until an update that failed is tried again
+BUSY = 0.5  # seconds between two attempts while another process writes the index
+NAMED = 5  # files named in the line of a batch
+EVERYTHING: frozenset[str] = frozenset()  # the paths of a Folder that is not limited
+Say = Callable[[str], None]
 
 
 def update_from_source(
@@ -64,15 +70,6 @@ def skipped_lines(delta: Delta) -> Iterator[str]:
         yield from (f"skipped: {what} {place}: {why}" for place in found[:EXAMPLES])
         if len(found) > EXAMPLES:
             yield f"skipped: {what}: {len(found) - EXAMPLES:,} more: {why}"
-
-
-WAKE_MS = 500  # how often the watcher looks whether the folder is still there
-RETRY = 10.0  # seconds until an update that failed is tried again
-BUSY = 0.5  # seconds between two attempts while another process writes the index
-NAMED = 5  # files named in the line of a batch
-EVERYTHING: frozenset[str] = frozenset()  # the paths of a Folder that is not limited
-
-Say = Callable[[str], None]
 
 
 class FolderWatcher:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from porism.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
+Idf = Literal["lucene", "robertson", "plus", "log2", "terrier", "none"]
 
 
 class TermCounts(NamedTuple):
@@ -86,7 +87,6 @@ IDFS: dict[str, Callable[[Any, Any], Any]] = {
     "terrier": lambda documents, frequency: np.log2(documents / frequency + 1.0),
     "none": lambda documents, frequency: 1.0 + 0.0 * frequency,
 }
-Idf = Literal["lucene", "robertson", "plus", "log2", "terrier", "none"]
 
 
 def _check_idf(name: str) -> None:

@@ -45,6 +45,27 @@ ABSENT = Term("words", "\uffffabsent")
 VIEWS: tuple[View, ...] = (THREAD, TITLE, EVERY_FIELD)
 PRESENCE = BM25(k1=0.0)
 MANY = 1000
+FILTERS = (
+    Filter(tags=("geometry",)),
+    Filter("question", tags=("geometry",)),
+    Filter("question", tags=("geometry", "triangles")),
+    Filter(tags=("no-such-tag",)),
+    Filter(years=(2012, 2014)),
+    Filter("question", years=(2012, 2014)),
+    Filter("question", years=(0, 0)),
+    Filter(accepted=True),
+    Filter("question", accepted=True),
+    Filter("answer", tags=("geometry",), years=(2012, 2013), accepted=True),
+)
+WEIGHTINGS: tuple[Weighting, ...] = (
+    BM25Plus(),
+    TfIdf(),
+    TfIdf(tf="robertson", idf="terrier"),
+    QueryLikelihood(),
+    QueryLikelihood("dirichlet", 20.0),
+    QueryLikelihood("jelinek-mercer", 0.3),
+)
+QUESTION = View.of("question", {"title": 2.0, "question": 1.0, "tags": 1.0})
 
 
 def statistics_of_a_batch_are_the_single_ones(subject: Subject) -> None:
@@ -155,20 +176,6 @@ def searches_of_a_batch_are_the_single_ones(subject: Subject) -> None:
     assert subject.snapshot.search([]) == [], "no searches must have no answers"
 
 
-FILTERS = (
-    Filter(tags=("geometry",)),
-    Filter("question", tags=("geometry",)),
-    Filter("question", tags=("geometry", "triangles")),
-    Filter(tags=("no-such-tag",)),
-    Filter(years=(2012, 2014)),
-    Filter("question", years=(2012, 2014)),
-    Filter("question", years=(0, 0)),
-    Filter(accepted=True),
-    Filter("question", accepted=True),
-    Filter("answer", tags=("geometry",), years=(2012, 2013), accepted=True),
-)
-
-
 def filters_are_applied_before_the_best(subject: Subject) -> None:
     """A search with a filter returns the best k of the allowed threads, not the allowed ones of the best k."""
     every = _search(subject, MANY)
@@ -256,17 +263,6 @@ def _search(subject: Subject, k: int) -> Hits:
 def _tuples(subject: Subject) -> list[str]:
     """Return the tuples of the formulas of posts."""
     return list(dict.fromkeys(text for post in subject.expected.values() for _, text in post.counts["tuples"]))
-
-
-WEIGHTINGS: tuple[Weighting, ...] = (
-    BM25Plus(),
-    TfIdf(),
-    TfIdf(tf="robertson", idf="terrier"),
-    QueryLikelihood(),
-    QueryLikelihood("dirichlet", 20.0),
-    QueryLikelihood("jelinek-mercer", 0.3),
-)
-QUESTION = View.of("question", {"title": 2.0, "question": 1.0, "tags": 1.0})
 
 
 def options_are_known(subject: Subject) -> None:

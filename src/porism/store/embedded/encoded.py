@@ -31,6 +31,14 @@ PROBE = "Prove that $\\sqrt{2}$ is irrational."
 FOLDERS = ("encoded", "encoded-2")
 DEFAULT_FIELDS: tuple[EncodedField, ...] = ENCODED_FIELDS
 Vectors = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float32]
+Halves = npt.NDArray[np.float16]
+GRAPH_FROM = 5_000  # vectors from which on exact search takes more than about 15 ms (docs/results/models.md)
+CONNECTIVITY = 16
+EXPANSION_ADD = 128
+EXPANSION_SEARCH = 1_000
+BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,16 +140,6 @@ class IndexEncoder:
                 fix="name the same model, or encode the index again: porism model encode INDEX --encoder DIRECTORY",
             )
         return BiEncoder(directory, self.entry.model.length)
-
-
-Ints = npt.NDArray[np.int64]
-Values = npt.NDArray[np.float32]
-Halves = npt.NDArray[np.float16]
-GRAPH_FROM = 5_000  # vectors from which on exact search takes more than about 15 ms (docs/results/models.md)
-CONNECTIVITY = 16
-EXPANSION_ADD = 128
-EXPANSION_SEARCH = 1_000
-BLOCK = 65_536
 
 
 def search_rows(matrix: Halves, query: Values, k: int, graph: Any | None) -> Hits:

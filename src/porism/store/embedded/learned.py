@@ -33,6 +33,15 @@ MASK = (1 << 64) - 1
 
 Keys = npt.NDArray[np.uint64]
 Posts = npt.NDArray[np.uint32]
+MIN_POSTS = 2  # posts in which a name, a formula, and both together must occur
+MIN_STRENGTH = 10.83  # of the log-likelihood ratio: chance exceeds this once in a thousand cases
+MOST_PARTNERS = 8  # formulas of a name, and names of a formula
+MAX_SHARE = 0.05  # of all posts; a name or formula in more of them is too common to say anything
+BATCH = 200_000  # occurrences that are read together
+PAIRS_IN_MEMORY = 5_000_000  # pairs of a name and a formula in one post that are counted in one pass
+Ints = npt.NDArray[np.int64]
+CONCEPTS, WORDS = "concepts.tsv", "vocabulary.tsv"
+MAX_POSTS = 200_000
 
 
 class KeyOccurrences(NamedTuple):
@@ -139,16 +148,6 @@ class ConceptWriter(OpenFiles):
         self._names.add(block.names, self.posts)
         self._forms.add(block.forms, self.posts)
         self.posts += block.posts
-
-
-MIN_POSTS = 2  # posts in which a name, a formula, and both together must occur
-MIN_STRENGTH = 10.83  # of the log-likelihood ratio: chance exceeds this once in a thousand cases
-MOST_PARTNERS = 8  # formulas of a name, and names of a formula
-MAX_SHARE = 0.05  # of all posts; a name or formula in more of them is too common to say anything
-BATCH = 200_000  # occurrences that are read together
-PAIRS_IN_MEMORY = 5_000_000  # pairs of a name and a formula in one post that are counted in one pass
-
-Ints = npt.NDArray[np.int64]
 
 
 class _Association(NamedTuple):
@@ -272,10 +271,6 @@ def learn_concepts(occurrences: Path, posts: int, directory: Path) -> None:
         for name, display_name, term, latex, both, strength in learn(occurrences, posts):
             line = [name, display_name, term, str(both), f"{strength:.2f}", " ".join(latex.split())]
             out.write("\t".join(line) + "\n")
-
-
-CONCEPTS, WORDS = "concepts.tsv", "vocabulary.tsv"
-MAX_POSTS = 200_000
 
 
 def read_concepts(directory: Path) -> list[Concept]:

@@ -41,6 +41,8 @@ from porism.store.weighting import ViewCounts
 if TYPE_CHECKING:
     from porism.store.embedded.segments.writer import IndexWriter
 
+NO_ENCODER = "none"  # in place of a model: search without vectors of posts
+
 
 def verify_place(path: Path, progress: Progress | None = None) -> list[Verification]:
     """Read all files of a collection, or of an index and its collection."""
@@ -133,9 +135,6 @@ class ContentSnapshot:
         )
 
     statistics = search = threads = formulas = posts = locate = _refuse
-
-
-NO_ENCODER = "none"  # in place of a model: search without vectors of posts
 
 
 class EmbeddedStore:

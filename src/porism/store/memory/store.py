@@ -46,9 +46,9 @@ from porism.store import MEMORY
 from porism.store.embedded.build import build_index
 from porism.store.embedded.learned import count_words, read_concepts
 from porism.store.embedded.posts.store import EmbeddedPosts
+from porism.store.embedded.segments.writer import LocalWriter
 from porism.store.embedded.terms.dictionary import find_sorted
 from porism.store.local import LocalSnapshot, counts_of
-from porism.store.local_writer import LocalWriter
 from porism.store.memory.index import (
     ExpressionFeatures,
     MemoryDocumentStore,
@@ -58,6 +58,12 @@ from porism.store.memory.index import (
 )
 from porism.store.protocols import Learned, LogPosition, StoreStatus
 from porism.store.records import UNKNOWN, Ints, Option, StoreInfo, Term, Values
+
+SENTENCE_END = re.compile(r"[.?!](?=\s|$)")
+HEADING = re.compile(r"#{1,6}[ \t]+")
+SMALLEST = 1e-9  # length of a vector, to divide by
+OPTIONS: frozenset[Option] = frozenset({"weightings", "units"})
+FIRST_GENERATION = 1
 
 
 @dataclass
@@ -122,10 +128,6 @@ class RecordsSource:
         return [Part("records", len(self.records), 0, lambda: iter(self.records))]
 
 
-SENTENCE_END = re.compile(r"[.?!](?=\s|$)")
-HEADING = re.compile(r"#{1,6}[ \t]+")
-
-
 def text_posts(texts: Iterable[str]) -> Iterator[RawPost]:
     """Yield a question for each text; ids are 1, 2, 3, ..."""
     for number, text in enumerate(texts, 1):
@@ -160,9 +162,6 @@ def _cut(text: str) -> int:
     """Return where a long text is cut: after a word, outside formulas."""
     ends = (match.start() for match in re.finditer(r"\s", text[: LONGEST_TITLE + 1]))
     return max((end for end in ends if is_title(text[:end])), default=0)
-
-
-SMALLEST = 1e-9  # length of a vector, to divide by
 
 
 class ThreadVectors(NamedTuple):
@@ -256,10 +255,6 @@ def _empty_collection(name: str) -> Collection:
         "ledger": [],
     }
     return _opened(connection, name, manifest)
-
-
-OPTIONS: frozenset[Option] = frozenset({"weightings", "units"})
-FIRST_GENERATION = 1
 
 
 class MemoryCommit(NamedTuple):

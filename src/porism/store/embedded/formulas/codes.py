@@ -28,6 +28,17 @@ from porism.store.records import spread
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
 Mask = npt.NDArray[np.bool_]
+MISSING = -1
+FORMS = "forms"  # the folder of the table that stays
+AT_ONCE = 100_000  # expressions whose codes are copied together
+FORM_TYPES = {"first": "<i8", "form": "<u8", "parts_end": "<u4", "parts": "<u4"}
+ITEM_TYPES = {
+    "expression": "<i8",
+    "form": "<u8",
+    **{f"{family}_end": "<i8" for family in FORMULA_FAMILIES},
+    **{f"{family}_code": "<u4" for family in FORMULA_FAMILIES},
+}
+HASH_TYPES = dict.fromkeys(FORMULA_FAMILIES, "<u8")
 
 
 class LocalTerms(NamedTuple):
@@ -79,19 +90,6 @@ def _indexed_first(sizes: Ints, codes: Codes, hashes: Hashes, indexed: Mask) -> 
     numbers = np.empty(len(order), np.uint32)
     numbers[order] = np.arange(len(order), dtype=np.uint32)
     return LocalTerms(sizes, numbers[codes], hashes[order], indexed[order])
-
-
-MISSING = -1
-FORMS = "forms"  # the folder of the table that stays
-AT_ONCE = 100_000  # expressions whose codes are copied together
-FORM_TYPES = {"first": "<i8", "form": "<u8", "parts_end": "<u4", "parts": "<u4"}
-ITEM_TYPES = {
-    "expression": "<i8",
-    "form": "<u8",
-    **{f"{family}_end": "<i8" for family in FORMULA_FAMILIES},
-    **{f"{family}_code": "<u4" for family in FORMULA_FAMILIES},
-}
-HASH_TYPES = dict.fromkeys(FORMULA_FAMILIES, "<u8")
 
 
 class CodeLists(NamedTuple):

@@ -19,6 +19,13 @@ from porism.formula.binary import HEAD, UNREADABLE, check_version, damaged
 from porism.formula.layout.tuples import ANCHORS, CHILD_ORDER, MAX_DEPTH, WINDOW, wildcard_kind, written
 from porism.store.embedded.terms.dictionary import Hashes, hash_terms, hash_texts, local_codes
 
+Ints = npt.NDArray[np.int64]
+Bytes = npt.NDArray[np.uint8]
+TOGETHER = 1 << 20  # bytes of tokens that are written, then hashed, together: they fit the cache of a core
+LONGEST_PATHS = 2 * 2 * MAX_DEPTH + 2 * WINDOW + 64  # bytes of all paths and marks of a token
+NO_EDGE = 255
+_FIRST, _LAST = hash_terms(["#(start)#", "#(end)#"])
+
 
 @compiled
 def sort_edges(edges: Any, start: int, width: int, ranks: Any, order: Any) -> None:
@@ -207,14 +214,6 @@ def _write_duplicates(
     for place in range(nodes):
         last[texts.numbers[labels[root + visited[place]]]] = -1
     return count
-
-
-Ints = npt.NDArray[np.int64]
-Bytes = npt.NDArray[np.uint8]
-TOGETHER = 1 << 20  # bytes of tokens that are written, then hashed, together: they fit the cache of a core
-LONGEST_PATHS = 2 * 2 * MAX_DEPTH + 2 * WINDOW + 64  # bytes of all paths and marks of a token
-NO_EDGE = 255
-_FIRST, _LAST = hash_terms(["#(start)#", "#(end)#"])
 
 
 def _ranks(order: str) -> Bytes:

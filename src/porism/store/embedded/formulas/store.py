@@ -33,6 +33,18 @@ FREQUENT = (
     "V!i O!apply V!k N!3 U!plus N!0 O!minus \u2212 O!SUB + V!a U!eq O!SUP = M!()1x1 U!times O!divide V!x V!n N!2 N!1"
 )
 DICTIONARY = FREQUENT.replace(" ", "\0").encode()
+KIND = "formulas"
+STATISTICS = "statistics.json"
+KEY_TYPES = {"key": "<u4", "key_count": "<u4"}
+# Columns and their types. Columns named *_at have one value for each formula: where its values end in the columns of
+# the same prefix.
+TYPES = {
+    "visual": "<i8", "expression": "<i8", "leaves": "<i2", "latex_at": "<i8", "latex": "u1", "trees_at": "<i8",
+    "trees": "u1", "layout_at": "<i8", "layout_label": "<i4", "layout_edge": "u1", "operator_at": "<i8",
+    "operator_label": "<i4", "path_at": "<i8", "path_above": "u1", "path_key": "<u4", "path_label": "<i4",
+}  # fmt: skip
+# The weight of a label runs from this, if every formula has it, to this + 1, if one formula has it.
+BASE_WEIGHT = 0.5
 
 
 def compress_trees(packed: bytes) -> bytes:
@@ -48,22 +60,6 @@ def expand_trees(data: bytes) -> bytes:
     except zlib.error as error:
         fix = "find the damaged file: porism store verify INDEX"
         raise DamageError(f"the stored trees of a formula are damaged: {error}", fix=fix) from None
-
-
-KIND = "formulas"
-STATISTICS = "statistics.json"
-KEY_TYPES = {"key": "<u4", "key_count": "<u4"}
-# Columns and their types. Columns named *_at have one value for each formula: where its values end in the columns of
-# the same prefix.
-TYPES = {
-    "visual": "<i8", "expression": "<i8", "leaves": "<i2", "latex_at": "<i8", "latex": "u1", "trees_at": "<i8",
-    "trees": "u1", "layout_at": "<i8", "layout_label": "<i4", "layout_edge": "u1", "operator_at": "<i8",
-    "operator_label": "<i4", "path_at": "<i8", "path_above": "u1", "path_key": "<u4", "path_label": "<i4",
-}  # fmt: skip
-
-
-# The weight of a label runs from this, if every formula has it, to this + 1, if one formula has it.
-BASE_WEIGHT = 0.5
 
 
 class LabelCounts(NamedTuple):

@@ -56,6 +56,8 @@ FIELD_NUMBER = {field: number for number, field in enumerate(FIELDS)}
 # Families whose texts are kept: terms that are shown to people, and visual ids, by which the formulas of a post are
 # found.
 NAMED_FAMILIES = ("words", TAG_FAMILY, VISUAL_FAMILY)
+CHUNK = 64  # threads that a worker reads in one task
+SMALL = 1_000  # fewer threads are read in one process, before others would have started
 
 
 class FieldFormulas(NamedTuple):
@@ -283,10 +285,6 @@ def _visuals(thread: Thread, uses: Mapping[int, Sequence[VisualUse]]) -> list[Fi
 def open_codes(codes: Path, forms: Path) -> FormulaCodes:
     """Open the terms of formulas, or return them if they are open already. Each build has its own folder `codes`."""
     return FormulaCodes(codes, forms)
-
-
-CHUNK = 64  # threads that a worker reads in one task
-SMALL = 1_000  # fewer threads are read in one process, before others would have started
 
 
 class PostsWriter(OpenFiles):

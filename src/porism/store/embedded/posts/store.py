@@ -22,17 +22,15 @@ from porism.store.records import UNKNOWN, Filter, Positions, Term, Threads, spre
 
 # Attributes of posts, one column each.
 POST_TYPES = {"id": "<i8", "year": "<i2", "votes": "<i4", "accepted": "u1"}
+Ints = npt.NDArray[np.int64]
+Matrix = npt.NDArray[np.float32]
+FILTERS_KEPT = 16
+VECTOR_FAMILIES = ("words", "tuples")  # whose terms vectors are learned from
 
 
 def thread_of_posts(first: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
     """Return the row of the thread of every post from where the posts of each thread start."""
     return np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
-
-
-Ints = npt.NDArray[np.int64]
-Matrix = npt.NDArray[np.float32]
-FILTERS_KEPT = 16
-VECTOR_FAMILIES = ("words", "tuples")  # whose terms vectors are learned from
 
 
 class Basis:

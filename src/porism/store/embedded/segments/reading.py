@@ -40,6 +40,8 @@ from porism.store.records import (
     spread,
 )
 
+Labels = npt.NDArray[np.int32]
+
 
 class _Part(NamedTuple):
     """Threads of one segment within a batch: the segment, their positions in the batch, and the threads."""
@@ -161,9 +163,6 @@ def _copy_entries(
             out_fields[at] = fields[entry]
             out_counts[at] = counts[entry]
             at += 1
-
-
-Labels = npt.NDArray[np.int32]
 
 
 class _FormulaPart(NamedTuple):

@@ -29,6 +29,7 @@ Ints = npt.NDArray[np.int64]
 
 
 NO_MAPPING = np.empty(0, np.uint32)
+DELETED = -1
 
 
 class SegmentCodes:
@@ -92,9 +93,6 @@ class FamilyCodes:
             return np.where(codes < self._first_size, codes, UNKNOWN)
         own = self._later[segment - 1]
         return find_sorted(own.codes, codes, own.order)
-
-
-DELETED = -1
 
 
 class SegmentRows(NamedTuple):

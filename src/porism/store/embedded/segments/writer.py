@@ -2,16 +2,17 @@
 
 The manifest of the index is the commit point. It names the segments, their deletions and the collection, and is
 replaced atomically, so a reader sees all of a commit or nothing of it. What a writer that died has left is removed by
-the next one."""
+the next one. Readers do without this module, and so open sooner."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import time
+from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
@@ -21,10 +22,12 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FAMILIES, FORMULA_FAMILIES
 from porism.corpus.content import VisualTrees
+from porism.corpus.sources.raw import Dropped, Source
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.parts import part_folders
-from porism.corpus.update.changes import Changes
-from porism.corpus.update.delta import DeltaWriter
+from porism.corpus.update.changes import Changes, PendingChanges
+from porism.corpus.update.delta import Delta, DeltaWriter
+from porism.corpus.update.sources import compare_source
 from porism.files import sync_folder
 from porism.integrity import FileChecksum, describe_file
 from porism.locks import only_writer
@@ -46,11 +49,50 @@ from porism.store.embedded.segments.reading import Deletions, IndexSegment, open
 from porism.store.embedded.storage.columns import CountedKeys
 from porism.store.embedded.terms.dictionary import Dictionary
 from porism.store.embedded.vectors import project_vectors
-from porism.store.local_writer import LocalWriter
 from porism.store.protocols import LogPosition
 from porism.store.records import UNKNOWN
 
 Ints = npt.NDArray[np.int64]
+FOLDER = "segments"
+GRACE = 600.0  # seconds for which replaced files stay, for readers that are just opening them
+COLLECTION = "collection"
+SYNC_THREADS = 16
+MERGE = "merge-"  # the folder of a merge that is under way: this, and the number of its process
+
+
+class LocalWriter(PendingChanges):
+    """Compares and makes changes of a collection."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+
+    @abstractmethod
+    def collection(self) -> AbstractContextManager[Collection]:
+        """Return a context in which the collection that is changed is open."""
+
+    @abstractmethod
+    def write(self, changes: Changes, made: DeltaWriter, position: LogPosition | None) -> None:
+        """Write changes, if they changed anything, and the position of a change log, if given."""
+
+    def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
+        """Prepare the changes that bring the store to the state of a source; return what of the source is left out."""
+        with self.collection() as collection:
+            self.changes, self.source, dropped = compare_source(collection, source, delete_many)
+        return dropped
+
+    def commit(self, position: LogPosition | None = None) -> Delta:
+        """Make the changes visible to readers that open the store from now on; return what changed.
+
+        `position` is the last record of a change log that the changes come from. It is stored with them, so that no
+        record is applied twice."""
+        changes, self.changes = self.changes, Changes()
+        with self.collection() as collection:
+            made = DeltaWriter(collection, changes, self.source)
+            delta = made.apply()  # drops what cannot be made
+            if delta or position is not None:
+                self.write(changes, made, position)
+        return delta
 
 
 def write_later_segment(
@@ -69,13 +111,6 @@ def write_later_segment(
         codes = first.terms.dictionary(family).find_hashes(Dictionary(folders.posts / family).by_id())
         project_vectors(folders.posts, family, folders.rows, vectors, codes)
     shutil.rmtree(folders.passing)
-
-
-FOLDER = "segments"
-GRACE = 600.0  # seconds for which replaced files stay, for readers that are just opening them
-COLLECTION = "collection"
-SYNC_THREADS = 16
-MERGE = "merge-"  # the folder of a merge that is under way: this, and the number of its process
 
 
 class IndexWriter(LocalWriter):

@@ -18,6 +18,9 @@ SMALL_FILE = 1 << 16  # bytes
 # numpy reads the header of a file with Python's parser, which in Python 3.11 fails when two threads use it at the same
 # time.
 HEADERS = Lock()
+Keys = npt.NDArray[Any]
+Counts = npt.NDArray[np.int64]
+LEAST_BUFFER = 1_000_000  # keys that are buffered at least before they are merged
 
 
 class OpenFiles:
@@ -127,11 +130,6 @@ def _is_small(path: Path) -> bool:
 def read_columns(directory: Path, types: Mapping[str, str]) -> dict[str, npt.NDArray[Any]]:
     """Map the columns of a directory into memory. Pages are read when they are used."""
     return {name: map_file(directory / f"{name}{SUFFIX}", dtype) for name, dtype in types.items()}
-
-
-Keys = npt.NDArray[Any]
-Counts = npt.NDArray[np.int64]
-LEAST_BUFFER = 1_000_000  # keys that are buffered at least before they are merged
 
 
 class CountedKeys(NamedTuple):

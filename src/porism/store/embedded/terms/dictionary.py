@@ -39,6 +39,10 @@ _SECRET = np.frombuffer(
 _PRIME = np.uint64(0x9E3779B185EBCA87)
 _HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
 _LONGEST = 128  # width up to which `hash_texts` needs no library
+Ids = npt.NDArray[np.int64]
+_FIRST_SLOTS = 1 << 16
+FULL = 0.7  # share of the slots of a table that are used at most
+SAVED_AT_ONCE = 1 << 20  # hashes that are sorted into a file together
 
 
 def hash_hexadecimal(rows: npt.NDArray[np.uint8]) -> Hashes:
@@ -129,12 +133,6 @@ def _hash_texts(data: Any, ends: Any, secret: Any, out: Any) -> None:
                 value += _mixed(data, end - 16 * (pair + 1), secret, 4 * pair + 2)
             out[text] = _avalanche(value)
         start = end
-
-
-Ids = npt.NDArray[np.int64]
-_FIRST_SLOTS = 1 << 16
-FULL = 0.7  # share of the slots of a table that are used at most
-SAVED_AT_ONCE = 1 << 20  # hashes that are sorted into a file together
 
 
 def hash_terms(terms: Iterable[str]) -> Hashes:
