@@ -180,10 +180,7 @@ def _fill_paths(
     for tree in range(len(ends)):
         end = ends[tree]
         own = TraitColumns(
-            traits.codes[start:end],
-            traits.variables[start:end],
-            traits.unordered[start:end],
-            traits.scripts[start:end],
+            traits.codes[start:end], traits.variables[start:end], traits.unordered[start:end], traits.scripts[start:end]
         )
         found, leaves[tree] = _fill_tree_paths(
             parents[start:end], ranks[start:end], own, above[count:], keys[count:], below[count:], steps[count:]

@@ -63,12 +63,7 @@ QUESTIONS = (
     ),
     _question(61, 0, "A triangle without a date", "<p>A right triangle has one right angle.</p>", "geometry", 3),
     _question(
-        71,
-        2016,
-        "Law of cosines",
-        r"<p>How does $c^2=a^2+b^2-2ab\cos\gamma$ follow?</p>",
-        "geometry triangles",
-        2,
+        71, 2016, "Law of cosines", r"<p>How does $c^2=a^2+b^2-2ab\cos\gamma$ follow?</p>", "geometry triangles", 2
     ),
 )
 ANSWERS = (
