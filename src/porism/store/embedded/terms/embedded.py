@@ -241,9 +241,10 @@ class EmbeddedTermIndex:
     def _lengths_of(self, family: str, view: View) -> tuple[Floats, ViewCounts]:
         """Return the length of every document of a view, and how many they are and their sum."""
         units = self._units[view.unit]
-        rows = self._families[family].lengths @ np.array(view.vector(self.fields))
-        inside = units.units >= 0
-        lengths: Floats = rows if units.identity else np.bincount(units.units[inside], rows[inside], units.size)
+        lengths = self._families[family].lengths @ np.array(view.vector(self.fields))
+        if not units.identity:
+            inside = units.units >= 0
+            lengths = np.bincount(units.units[inside], lengths[inside], units.size)
         return lengths, ViewCounts(units.size - units.deleted, float(lengths.sum()))
 
     def _factors_of(self, family: str, view: View, mean_length: float, k1: float, b: float) -> Floats:
