@@ -10,7 +10,7 @@ PIP := $(BIN)/pip install --quiet --disable-pip-version-check -c constraints.txt
 .PHONY: demo test test-all check bench bench-systems wheel docs clean pure programs fuzz chaos living audit sbom hashes cluster test-cluster trials-cluster
 
 # The product alone, as Python: fast enough for the sample, and installed sooner.
-$(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/analysis/flat.py src/porism/analysis/features.py
+$(CORE): pyproject.toml setup.py constraints.txt src/porism/hashing.py $(wildcard src/porism/formula/*.py src/porism/formula/*/*.py) src/porism/analysis/features.py
 	@echo "make: creating a virtual environment in $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
 	@echo "make: installing Porism and the packages it needs (the first time this downloads them)"

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bench._judged import SLICE, collection, is_missing
-from porism.analysis.pieces import post_texts
+from porism.analysis.terms import post_texts
 from porism.corpus.topics.files import read_topics
 from porism.models.conversion import export_onnx
 from porism.models.directory import ModelDirectory

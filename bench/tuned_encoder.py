@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 from bench._judged import SLICE, YEARS, folder, index, is_missing
 from bench.answer_search import qrels_file, topic_file
-from porism.analysis.pieces import EncodedField
+from porism.analysis.terms import EncodedField
 from porism.corpus.topics.files import read_topics
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import Role

@@ -40,7 +40,7 @@ def damage(path: Path, rng: Random) -> str:
 def is_noticed(place: Path) -> bool:
     """Return whether `porism store verify` reports damage, as damage or as an error with a remedy."""
     from porism.lab.judging.verify import verify_journal
-    from porism.store.embedded.verify import verify_place
+    from porism.store.embedded.store import verify_place
 
     try:
         found = [verify_journal(place)] if place.is_file() else verify_place(place)

@@ -29,6 +29,18 @@ from porism.locks import is_locked, lock, lock_of, only_writer
 UNFINISHED = ".unfinished-"  # in the names of files and directories that are being written
 JUST_CREATED = 60.0  # seconds within which a new file may not be locked yet
 OPENERS: dict[str, Callable[..., Any]] = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}
+F = TypeVar("F", bound=Callable[..., Any])
+# What parsing text of any content can raise.
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    SyntaxError,
+    csv.Error,
+)
 
 
 def open_bytes(path: str | Path) -> IO[bytes]:
@@ -107,20 +119,6 @@ class Utf8Text(io.TextIOWrapper):
             return super().__next__()
         except UnicodeDecodeError:
             raise not_utf8(self._path) from None
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-# What parsing text of any content can raise.
-UNREADABLE = (
-    ValueError,
-    TypeError,
-    LookupError,
-    AttributeError,
-    ArithmeticError,
-    RecursionError,
-    SyntaxError,
-    csv.Error,
-)
 
 
 def lines_of(text: str) -> list[str]:

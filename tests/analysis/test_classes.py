@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.analysis.classes import ABOVE, NUMBER, OPERATOR, VARIABLE, class_name, label_traits, symbol_kind
+from porism.analysis.paths import ABOVE, NUMBER, OPERATOR, VARIABLE, class_name, label_traits, symbol_kind
 
 
 @pytest.mark.parametrize(

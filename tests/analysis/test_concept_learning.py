@@ -9,8 +9,8 @@ import pytest
 
 from porism.analysis.learned import log_likelihood_ratio
 from porism.analysis.terms import form_term
-from porism.store.embedded import concept_learning
-from porism.store.embedded.concept_learning import ConceptBlock, ConceptWriter, KeyOccurrences, KeyText, learn
+from porism.store.embedded import learned
+from porism.store.embedded.learned import ConceptBlock, ConceptWriter, KeyOccurrences, learn
 
 POSTS = 60
 
@@ -22,8 +22,7 @@ def block(posts: range, names: dict[int, set[int]], forms: dict[int, set[int]]) 
         found = [(key, post) for post in posts for key in sorted(posts_of) if post in posts_of[key]]
         keys = np.array([key for key, _ in found], np.uint64)
         at = np.array([post - posts.start for _, post in found], np.uint32)
-        distinct = dict.fromkeys(key for key, _ in found)
-        return KeyOccurrences(keys, at, [KeyText(key, f"name {key}\tName {key}") for key in distinct])
+        return KeyOccurrences(keys, at, {key: f"name {key}\tName {key}" for key, _ in found})
 
     return ConceptBlock(len(posts), occurrences(names), occurrences(forms))
 
@@ -44,8 +43,8 @@ def write_occurrences(folder: Path, size: int) -> Path:
 def test_a_name_and_a_formula_of_the_same_posts_are_a_concept(
     tmp_path: Path, size: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(concept_learning, "MAX_SHARE", 0.2)
-    monkeypatch.setattr(concept_learning, "BATCH", 3)
+    monkeypatch.setattr(learned, "MAX_SHARE", 0.2)
+    monkeypatch.setattr(learned, "BATCH", 3)
     found = learn(write_occurrences(tmp_path, size), POSTS)
     assert [concept[:3] for concept in found] == [("name 1", "Name 1", form_term(11))]
     assert found[0].posts == 3
@@ -53,10 +52,10 @@ def test_a_name_and_a_formula_of_the_same_posts_are_a_concept(
 
 
 def test_several_passes_find_the_same_concepts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(concept_learning, "MIN_STRENGTH", 0.0)
+    monkeypatch.setattr(learned, "MIN_STRENGTH", 0.0)
     folder = write_occurrences(tmp_path, 10)
     in_one_pass = learn(folder, POSTS)
-    monkeypatch.setattr(concept_learning, "PAIRS_IN_MEMORY", 1)
+    monkeypatch.setattr(learned, "PAIRS_IN_MEMORY", 1)
     assert learn(folder, POSTS) == in_one_pass != []
 
 

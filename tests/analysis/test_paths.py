@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from porism.analysis.flat import MAX_NODES, flat_layout, flat_operators
+from porism.analysis.features import MAX_NODES, flat_layout, flat_operators
 from porism.analysis.paths import TREES_TOGETHER, Paths, find_paths
 from porism.formula import parse
 from porism.formula.canonical.rules import normalise

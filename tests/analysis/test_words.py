@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
+from porism.analysis.features import RENAMED
 from porism.analysis.learned import find_names, log_likelihood_ratio
-from porism.analysis.terms import form_term, formula_terms, text_terms, whole_form
+from porism.analysis.terms import SMALLEST, form_term, formula_terms, text_terms
 from porism.formula import parse
 from porism.text.words import FORMULA, WORD, stems, stems_of
+
+
+def whole_form(terms: dict[str, list[str]]) -> int:
+    """Return the hash of the whole formula at the renamed level; 0 for a small formula."""
+    if len(terms["tuples"]) < SMALLEST:
+        return 0
+    return next((int(term[1:], 16) for term in terms["parts"] if term[0] == RENAMED), 0)
 
 
 def test_words_are_stemmed_and_stop_words_dropped() -> None:

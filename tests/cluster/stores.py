@@ -9,7 +9,7 @@ from uuid import uuid4
 from porism.corpus.build.pipeline import build
 from porism.corpus.store.collection import Collection
 from porism.store.embedded.build import build_index
-from porism.store.memory.building import RecordsSource
+from porism.store.memory.store import RecordsSource
 from porism.store.opensearch.load import copy_store
 from porism.store.opensearch.places import ClusterPlace
 from porism.store.opensearch.store import ClusterStore

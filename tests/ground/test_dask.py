@@ -23,9 +23,9 @@ from porism.corpus.build import parsing, threads
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.errors import PorismError
-from porism.parallel import dask_cluster as client_side
+from porism.parallel import dask as client_side
 from porism.parallel import ordered, workers
-from porism.parallel.dask_worker import run_task, versions
+from porism.parallel.dask import run_task, versions
 from porism.progress import Silent
 from porism.store import open_content
 from porism.store.embedded.formulas import build as formulas
@@ -177,7 +177,7 @@ def test_a_task_whose_process_died_is_done_again_but_not_for_ever(two: DaskNodes
 
 
 def test_a_process_without_tasks_ends() -> None:
-    code = "import porism.parallel.dask_worker as worker; worker.IDLE_SECONDS = 0.01; worker.serve()"
+    code = "import porism.parallel.dask as worker; worker.IDLE_SECONDS = 0.01; worker.serve()"
     done = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert done.wait(60) == 0
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from porism.errors import PorismError
-from porism.parallel.dask_cluster import PLAIN, check_address
+from porism.parallel.dask import PLAIN, check_address
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from porism.search.analytics import _PERSONAL
 from porism.search.display.page_math import page_math
 from porism.search.generation.answer_text import CITATION
 from porism.search.reading.reader import _EDGES
-from porism.store.memory.building import split_title
+from porism.store.memory.store import split_title
 from porism.systems.dprl.math_amr import _GRAPH
 from porism.text.markup import decode_latex
 from porism.text.segment import Segment, Text, terminal_text

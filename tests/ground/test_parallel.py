@@ -15,8 +15,7 @@ from pathlib import Path
 import pytest
 
 from porism.errors import PorismError
-from porism.parallel import OBJECTS, cores, ordered, workers
-from porism.parallel.processes import THREAD_LIMITS
+from porism.parallel import OBJECTS, THREAD_LIMITS, cores, ordered, workers
 
 SLEEPERS = """
 import time

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from porism.analysis.pieces import FIELDS
+from porism.analysis.terms import ENCODED_FIELDS
 from porism.corpus.sources.raw import RawPost
 from porism.errors import PorismError
 from porism.search.engine import Engine
@@ -21,7 +21,7 @@ from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge
 from porism.store.embedded.segments.writer import IndexWriter
-from porism.store.embedded.verify import verify_index
+from porism.store.embedded.store import verify_index
 from porism.store.protocols import Encoder
 from porism.store.records import Values, VectorQuery
 
@@ -51,7 +51,7 @@ def place(demo: Path, tmp_path: Path) -> Path:
 
 
 def encoder(tiny: Tiny) -> IndexEncoder:
-    return IndexEncoder.new(tiny("encoder"), FIELDS, 32)
+    return IndexEncoder.new(tiny("encoder"), ENCODED_FIELDS, 32)
 
 
 def model_of(engine: Engine) -> Encoder:
@@ -150,7 +150,7 @@ def test_vectors_stay_whole_until_others_are_committed(
 
 def test_an_update_encodes_new_texts_only(place: Path, tiny: Tiny, tmp_path: Path, counted: list[int]) -> None:
     model = shutil.copytree(tiny("encoder"), tmp_path / "model")
-    add_vectors(place, IndexEncoder.new(model, FIELDS, 32))
+    add_vectors(place, IndexEncoder.new(model, ENCODED_FIELDS, 32))
     before = Engine.open(place)
     query = model_of(before).query(["x"])
     counted.clear()
@@ -202,14 +202,14 @@ def test_a_moved_model_is_not_encoded_again(place: Path, tiny: Tiny, tmp_path: P
     add_vectors(place, encoder(tiny))
     moved = shutil.copytree(tiny("encoder"), tmp_path / "encoder")
     counted.clear()
-    added = add_vectors(place, IndexEncoder.new(moved, FIELDS, 32))
+    added = add_vectors(place, IndexEncoder.new(moved, ENCODED_FIELDS, 32))
     assert counted == []
     assert added.entry.place == str(moved)
 
 
 def test_a_directory_is_found_again_from_any_folder(tiny: Tiny, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tiny("encoder").parent)
-    assert IndexEncoder.new("encoder", FIELDS, 32).entry.place == str(tiny("encoder").resolve())
+    assert IndexEncoder.new("encoder", ENCODED_FIELDS, 32).entry.place == str(tiny("encoder").resolve())
 
 
 def test_an_index_without_vectors_has_no_encoder(place: Path, tiny: Tiny) -> None:
@@ -228,8 +228,8 @@ def test_the_graph_agrees_with_exact_search(tmp_path: Path, monkeypatch: pytest.
     query = matrix[7].astype(np.float32)
     exact = store.search_rows(matrix, query, 20, None)
     near = store.search_rows(matrix, query, 20, graph)
-    assert exact.rows[0] == near.rows[0] == 7
-    assert len(set(exact.rows.tolist()) & set(near.rows.tolist())) >= 18
+    assert exact.numbers[0] == near.numbers[0] == 7
+    assert len(set(exact.numbers.tolist()) & set(near.numbers.tolist())) >= 18
     assert near.scores[0] == pytest.approx(exact.scores[0], abs=1e-6)
 
 

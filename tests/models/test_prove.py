@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from porism.analysis.pieces import FIELDS
+from porism.analysis.terms import ENCODED_FIELDS
 from porism.corpus.topics.files import read_topics
 from porism.search.engine import Engine
 from porism.search.features.similarity import same_question
@@ -83,7 +83,7 @@ def test_vectors_of_the_index_are_used_for_the_model_that_made_them(
 ) -> None:
     shutil.copytree(demo / "collection", tmp_path / "collection")
     index = Path(shutil.copytree(demo / "index", tmp_path / "index"))
-    add_vectors(index, IndexEncoder.new(tiny("encoder"), FIELDS, 32))
+    add_vectors(index, IndexEncoder.new(tiny("encoder"), ENCODED_FIELDS, 32))
     other = Path(shutil.copytree(tiny("encoder"), tmp_path / "other"))
     with (other / "config.json").open("a") as config:
         config.write("\n")

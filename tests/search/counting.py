@@ -8,7 +8,8 @@ from threading import Lock
 from typing import Any
 
 from porism.corpus.content import Content
-from porism.store.protocols import Learned, Snapshot, StoreInfo
+from porism.store.protocols import Learned, Snapshot
+from porism.store.records import StoreInfo
 
 CALLS = ("statistics", "search", "threads", "formulas", "posts", "locate")
 

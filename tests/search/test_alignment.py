@@ -46,7 +46,7 @@ def test_similarities_are_between_0_and_1(index: FormulaIndex) -> None:
 
 
 def test_the_trace_pairs_the_symbols_of_the_query(index: FormulaIndex) -> None:
-    from porism.analysis.flat import flat_layout
+    from porism.analysis.features import flat_layout
     from porism.search.formulas.alignment import matched_pairs
     from porism.search.formulas.query import layout_symbols
     from porism.search.formulas.searcher import renamed_variables

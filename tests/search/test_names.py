@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from porism.analysis.pieces import split_thread
+from porism.analysis.terms import split_thread
 from porism.corpus.build.pipeline import build
 from porism.corpus.post import LEVEL
 from porism.corpus.sources.raw import Part, RawPost

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from porism.analysis.flat import flat_layout
+from porism.analysis.features import flat_layout
 from porism.formula import parse
 from porism.search.display.post_formulas import mathml_of, parsed_formula
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from porism.analysis.classes import NUMBER, OPERATOR, VARIABLE
+from porism.analysis.paths import NUMBER, OPERATOR, VARIABLE
 from porism.search.formulas.alignment import (
     DELETE_COST,
     GAP_COST,

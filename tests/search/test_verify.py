@@ -23,7 +23,7 @@ from porism.integrity import Damage, DamageError
 from porism.store import open_store
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments.writer import IndexWriter
-from porism.store.embedded.verify import collection_of, verify_place
+from porism.store.embedded.store import collection_of, verify_place
 from porism.web.server import served_index as integrity
 from porism.web.server.app import create_app
 from porism.web.server.served_index import IntegrityCheck, SharedVerification

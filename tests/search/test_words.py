@@ -10,9 +10,8 @@ from porism.analysis.learned import Vocabulary
 from porism.corpus.post import Post
 from porism.search.engine import Engine
 from porism.search.reading.reader import synonyms_in, without_stop_phrases
-from porism.store.embedded.learned_files import read_vocabulary
-from porism.store.local import LocalSnapshot
-from porism.store.phrases import TextMatcher
+from porism.store.embedded.learned import read_vocabulary
+from porism.store.local import LocalSnapshot, TextMatcher
 from porism.store.records import Hits, Search, StoredPost, TextQuery
 from porism.text.segment import Segment, Text
 from porism.text.typed.box import Box, read_box

@@ -10,8 +10,7 @@ from porism.corpus.sources.raw import RawPost
 from porism.corpus.store.collection import Collection
 from porism.store.embedded.build import build_index
 from porism.store.embedded.store import EmbeddedStore
-from porism.store.memory.building import RecordsSource
-from porism.store.memory.store import MemoryStore
+from porism.store.memory.store import MemoryStore, RecordsSource
 
 SAMPLE = Path(__file__).resolve().parents[2] / "sample"
 FIRST = RawPost(1, "question", None, "First", "<p>A post that is deleted.</p>", "html")

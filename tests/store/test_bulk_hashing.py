@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from porism.store.embedded.terms.bulk_hashing import hash_hexadecimal, hash_texts
-from porism.store.embedded.terms.dictionary import hash_terms
+from porism.store.embedded.terms.dictionary import hash_hexadecimal, hash_terms, hash_texts
 
 
 @pytest.mark.parametrize("width", range(9, 33))

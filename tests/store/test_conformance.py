@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from porism.corpus.content import Content
-from porism.store.conformance import CHECKS, Subject, check_store, checks_of, options
-from porism.store.conformance.records import formulas_come_in_the_order_requested, threads_come_in_the_order_requested
+from porism.store.conformance import CHECKS, Subject, check_store, checks_of, searching
+from porism.store.conformance.contents import formulas_come_in_the_order_requested, threads_come_in_the_order_requested
 from porism.store.conformance.searching import bm25_scores_are_exact, the_best_come_first
 from porism.store.memory.store import MemoryStore
 from porism.store.protocols import Snapshot, Store, Writer
@@ -86,7 +86,7 @@ def test_the_suite_uses_every_method() -> None:
 def test_what_a_store_does_not_declare_it_refuses(memory: Subject) -> None:
     plain = copy(memory.snapshot)
     plain.info = replace(plain.info, options=frozenset())  # type: ignore[misc]
-    for check in checks_of(options):
+    for check in checks_of(searching):
         check(Given(memory, plain))
 
 

@@ -36,11 +36,11 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_rows_hold_the_formulas_of_the_collection(index: Path) -> None:
     store = EmbeddedFormulas.open(index)
     every = np.arange(store.formulas)
-    row = store.latex(every.tolist()).index(r"\frac{a}{b}")
+    row = store.latex(every).index(r"\frac{a}{b}")
     assert store.rows(store.visual_ids(every)).tolist() == every.tolist()
     assert store.formulas == store.manifest.counts["formulas"] == store.terms.count("tuples", FORMULA).documents
-    assert store.latex([row])[0] == r"\frac{a}{b}"
-    layout, operators = unpack(store.trees([row])[0])
+    assert store.latex(np.array([row]))[0] == r"\frac{a}{b}"
+    layout, operators = unpack(store.trees(np.array([row]))[0])
     assert layout.label == operators.label == "O!divide"
     operator_labels = store.fetch(np.array([row])).operators
     start, end = int(operator_labels.starts[0]), int(operator_labels.ends[0])

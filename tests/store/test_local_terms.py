@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from analysis.test_words import whole_form
 from porism.analysis.features import features, operator_table
-from porism.analysis.terms import feature_terms, whole_form
+from porism.analysis.terms import feature_terms
 from porism.corpus.content import Expression
 from porism.formula import parse
 from porism.formula.binary import pack

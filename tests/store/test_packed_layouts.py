@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from porism.analysis.flat import flat_layout
+from porism.analysis.features import flat_layout
 from porism.errors import PorismError
 from porism.formula import Node, parse
 from porism.formula.binary import HEAD, pack_tree

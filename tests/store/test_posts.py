@@ -6,15 +6,14 @@ from pathlib import Path
 
 import pytest
 
-from porism.analysis.pieces import split_thread
 from porism.analysis.schema import FIELDS, FORMULA_FAMILIES
-from porism.analysis.terms import formula_terms
+from porism.analysis.terms import formula_terms, split_thread
 from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.formula import parse
 from porism.store.embedded.formulas.codes import CodesWriter, FormulaCodes, encode_expressions
-from porism.store.embedded.posts.occurrences import FieldFormulas, Occurrences
+from porism.store.embedded.posts.build import FieldFormulas, Occurrences
 from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT
 from porism.store.embedded.terms.dictionary import DictionaryWriter, LocalRows, hash_terms
 from porism.text.read import read_plain

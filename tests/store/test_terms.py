@@ -86,7 +86,7 @@ def test_ids_are_given_in_the_order_of_first_appearance_and_kept(tmp_path: Path)
     assert writer.intern(hash_terms(["b", "a", "b"]), ["b", "a", "b"]).tolist() == [0, 1, 0]
     writer.save(tmp_path / "words")
     known = Dictionary(tmp_path / "words")
-    assert known.find(["a", "missing", "b"]).tolist() == [1, -1, 0]
+    assert known.find_hashes(hash_terms(["a", "missing", "b"])).tolist() == [1, -1, 0]
     assert known.texts(np.array([1, 0])) == ["a", "b"]
 
 
@@ -119,7 +119,7 @@ def test_the_hash_of_a_term_does_not_depend_on_the_others() -> None:
 
 def test_an_empty_dictionary_finds_nothing(tmp_path: Path) -> None:
     DictionaryWriter().save(tmp_path / "empty")
-    assert Dictionary(tmp_path / "empty").find(["a"]).tolist() == [-1]
+    assert Dictionary(tmp_path / "empty").find_hashes(hash_terms(["a"])).tolist() == [-1]
 
 
 def write_rows(folder: Path, documents: list[list[str]]) -> DictionaryWriter:

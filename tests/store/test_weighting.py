@@ -8,15 +8,7 @@ import math
 import numpy as np
 import pytest
 
-from porism.store.weighting import (
-    BM25,
-    BM25Plus,
-    QueryLikelihood,
-    TermCounts,
-    TfIdf,
-    ViewCounts,
-    Weighting,
-)
+from porism.store.weighting import BM25, BM25Plus, QueryLikelihood, TermCounts, TfIdf, ViewCounts, Weighting
 
 VIEW = ViewCounts(documents=100, length=1000.0)
 TERM = TermCounts(documents=4, occurrences=10.0, query_weight=2.0)

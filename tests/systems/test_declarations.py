@@ -14,13 +14,7 @@ from porism.evaluate.published import published
 from porism.search.engine import Engine
 from porism.search.query import read_query
 from porism.systems.declared.context import SystemContext
-from porism.systems.declared.declaration import (
-    MEASURES,
-    Declaration,
-    find_declaration,
-    parse_declarations,
-    shipped,
-)
+from porism.systems.declared.declaration import MEASURES, Declaration, find_declaration, parse_declarations, shipped
 from porism.systems.declared.describe import described
 from porism.systems.declared.parts import PARTS, checked_options, part_factory, part_options
 from porism.systems.loading import parse_overrides, task_of

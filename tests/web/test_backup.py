@@ -22,7 +22,7 @@ from porism.integrity import DamageError
 from porism.lab.judging.journal import Journal
 from porism.store.embedded.segments import writer as index_writer
 from porism.store.embedded.segments.writer import IndexWriter
-from porism.store.embedded.verify import verify_place
+from porism.store.embedded.store import verify_place
 from porism.web.site import backup as backup_module
 from porism.web.site.backup import LIST, Item, back_up, read_list, restore
 

@@ -1,4 +1,4 @@
-"""Features of a formula: terms for posting lists, and flat trees and paths for re-ranking."""
+"""Features of a formula: flat trees and paths for re-ranking, and the terms of posting lists."""
 
 from __future__ import annotations
 
@@ -10,12 +10,16 @@ from zlib import crc32
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.flat import FlatLayout, FlatOperators, flat_layout, flat_operators
 from porism.analysis.paths import Paths, PathTable, find_paths
 from porism.formula.canonical.forms import SubExpression, subexpressions
+from porism.formula.canonical.hashed import HashedNode
 from porism.formula.layout.tuples import mathtuples
 from porism.formula.tree import Node
 
+MAX_NODES = 255  # larger trees are cut, so that the position of a node fits a byte; tuples still cover the rest
+# Scripts and other attachments of a symbol are read before the symbol that follows it.
+READING_ORDER = "abcoudwen"
+_READING = {edge: rank for rank, edge in enumerate(READING_ORDER)}
 # The first letter of the term of a sub-expression names its canonical level.
 WRITTEN, NORMALISED, COMMUTATIVE, RENAMED = "abcd"
 LEVEL_PREFIX: dict[str, str] = {
@@ -28,6 +32,65 @@ LEVEL_PREFIX: dict[str, str] = {
 LEVEL_BYTES = {letter: int(letter, 16) << 4 for letter in LEVEL_PREFIX.values()}
 MAX_TERM_STEPS = 3  # longer paths find nothing that shorter ones do not
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)
+
+
+class FlatLayout(NamedTuple):
+    """A layout tree in reading order: label, edge to the parent (the code point of its letter) and node."""
+
+    labels: list[str]
+    edges: list[int]
+    nodes: list[Node]
+
+
+class FlatOperators(NamedTuple):
+    """An operator tree in pre-order: label, position of the parent (-1 for the root), rank among the operands of the
+    parent, and node."""
+
+    labels: list[str]
+    parents: list[int]
+    ranks: list[int]
+    nodes: list[HashedNode]
+
+
+def flat_layout(root: Node) -> FlatLayout:
+    """Return a layout tree in reading order."""
+    labels: list[str] = []
+    edges: list[int] = []
+    nodes: list[Node] = []
+    stack = [(root, 110)]  # 110 is `n`, the edge to the next symbol
+    while stack and len(labels) < MAX_NODES:
+        node, edge = stack.pop()
+        labels.append(node.label)
+        edges.append(edge)
+        nodes.append(node)
+        children = node.children
+        if len(children) == 1:
+            stack.append((children[0], ord(node.edges)))
+        elif children:
+            pairs = sorted(zip(node.edges, children, strict=True), key=lambda pair: -_READING[pair[0]])
+            stack.extend((child, ord(letter)) for letter, child in pairs)
+    return FlatLayout(labels, edges, nodes)
+
+
+def flat_operators(root: HashedNode) -> FlatOperators:
+    """Return a normalised operator tree in pre-order. Operands are in the order of the `commutative` level."""
+    labels: list[str] = []
+    parents: list[int] = []
+    ranks: list[int] = []
+    nodes: list[HashedNode] = []
+    stack = [(root, -1, 0)]
+    while stack and len(labels) < MAX_NODES:
+        node, parent, rank = stack.pop()
+        position = len(labels)
+        labels.append(node.label)
+        parents.append(parent)
+        ranks.append(rank)
+        nodes.append(node)
+        if node.operands:
+            operands = node.ordered()
+            for at in range(len(operands) - 1, -1, -1):
+                stack.append((operands[at], position, at))
+    return FlatOperators(labels, parents, ranks, nodes)
 
 
 class Features(NamedTuple):
@@ -100,8 +163,7 @@ def operator_table(trees: Sequence[Node]) -> OperatorTable:
 
 
 def path_numbers(table: PathTable) -> PathNumbers:
-    """Return the path terms of each tree: every short path twice, by classes alone and with the symbol at its lower
-    end."""
+    """Return the path terms of each tree: every short path by classes alone, and with the symbol at its lower end."""
     short = table.steps <= MAX_TERM_STEPS
     tree = table.tree[short]
     keys = table.keys[short].astype(np.uint64)

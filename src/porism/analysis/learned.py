@@ -27,6 +27,8 @@ _HYPHEN = re.compile(r"(?<=\w)[-‐‑–](?=\w)")
 _OF_PERSON = re.compile(r"(?<=\w{4})(?:e?an|ian|as?)$")
 _EMPHASIS = re.compile(r"<(/?)(?:em|i|b|strong|dfn)\b", re.IGNORECASE)
 _NOT_IN_LATEX = re.compile(r"[\s{}$]+|\\[,;:! ]")
+LONGEST_NAME = 3  # words
+LONGEST = 40  # letters of a word; longer ones are no words
 
 
 def name_keys(text: str, formulas: Sequence[str] = ()) -> list[str]:
@@ -83,9 +85,6 @@ def emphasised_names(text: Text) -> Iterator[str]:
             words.append(content)
         else:
             words = None
-
-
-LONGEST_NAME = 3  # words
 
 
 class Concept(NamedTuple):
@@ -173,9 +172,6 @@ def log_likelihood_ratio(both: int, left: int, right: int, total: int) -> float:
     )
 
 
-LONGEST = 40  # letters of a word; longer ones are no words
-
-
 class NearWord(NamedTuple):
     """A word of the vocabulary near another one: how often it occurs, and how many letters were inserted, deleted,
     replaced or exchanged."""
@@ -198,26 +194,22 @@ class Vocabulary:
         return self._read()
 
     @cached_property
-    def _letters(self) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-        """The letters of all words one after another, and where each word ends."""
+    def _letters(self) -> tuple[list[str], npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
+        """All words, their letters one after another, and where each word ends."""
         words = list(self.counts)
         letters = np.frombuffer("".join(words).encode("utf-32-le"), np.uint32)
-        return letters, np.cumsum([len(word) for word in words], dtype=np.int64)
-
-    @cached_property
-    def _words(self) -> list[str]:
-        return list(self.counts)
+        return words, letters, np.cumsum([len(word) for word in words], dtype=np.int64)
 
     def near(self, word: str, distance: int) -> list[NearWord]:
         """Return the words within a distance (optimal string alignment), the nearest first, then the most frequent."""
         if not self.counts or not word or len(word) > LONGEST:
             return []
-        letters, ends = self._letters
+        words, letters, ends = self._letters
         wanted = np.frombuffer(word.encode("utf-32-le"), np.uint32)
         found = np.zeros(len(ends), np.uint8)
         _distances(wanted, letters, ends, distance, found)
         rows = np.flatnonzero(found <= distance).tolist()
-        near = [NearWord(self._words[row], self.counts[self._words[row]], int(found[row])) for row in rows]
+        near = [NearWord(words[row], self.counts[words[row]], int(found[row])) for row in rows]
         return sorted(near, key=lambda one: (one.distance, -one.uses, one.word))
 
 
@@ -245,12 +237,8 @@ def _distances(wanted: Any, letters: Any, ends: Any, limit: int, out: Any) -> No
             for column in range(1, size + 1):
                 cost = 0 if wanted[column - 1] == letter else 1
                 best = min(rows[last, column] + 1, rows[now, column - 1] + 1, rows[last, column - 1] + cost)
-                if (
-                    at > 1
-                    and column > 1
-                    and wanted[column - 2] == letter
-                    and wanted[column - 1] == letters[start + at - 2]
-                ):
+                is_exchange = at > 1 and column > 1 and wanted[column - 2] == letter
+                if is_exchange and wanted[column - 1] == letters[start + at - 2]:
                     best = min(best, rows[before, column - 2] + 1)
                 rows[now, column] = best
                 smallest = min(smallest, best)

@@ -1,5 +1,5 @@
-"""Paths of operator trees: from every node to each of its ancestors. The key of a path is a hash of the classes of
-operators on it.
+"""Classes of labels, and paths of operator trees: from every node to each of its ancestors. The key of a path is a hash
+of the classes of operators on it.
 
 After Approach Zero (Zhong and Zanibbi, ECIR 2019): nodes that reach an ancestor through the same classes of operators
 are comparable, whatever their symbols are. A variable represents itself with its scripts: `x`, `x^2` and `x_1` reach a
@@ -9,15 +9,24 @@ operators as well as at leaves, so that `sin` against `cos`, or `<` against `=`,
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from functools import lru_cache
+from importlib.resources import files
+from typing import TYPE_CHECKING, Any, NamedTuple
+from zlib import crc32
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.classes import NO_SCRIPT, label_traits
-from porism.analysis.flat import FlatOperators
 from porism.compiled import compiled
 
+if TYPE_CHECKING:
+    from porism.analysis.features import FlatOperators
+
+OPERATOR, VARIABLE, NUMBER = 0, 1, 2
+NO_SCRIPT, ABOVE, BELOW = 0, 1, 2
+_SCRIPTS = {"O!SUP": ABOVE, "O!SUB": BELOW}
+# Classes whose operands have no order, although not all of their labels say so (`U!`).
+_UNORDERED = frozenset(("relation", "sum"))
 Array = npt.NDArray[Any]
 MAX_STEPS = 12
 TREES_TOGETHER = 1 << 12  # whose paths are sorted as numbers: 12 bits for the tree, 8, 32, 8 and 4 for a path
@@ -26,13 +35,61 @@ TREES_TOGETHER = 1 << 12  # whose paths are sorted as numbers: 12 bits for the t
 _OUTERMOST, _BASE, _INNER, _SCRIPT = 0x9E3779B1, 0x85EBCA77, 0xC2B2AE3D, 0x27D4EB2F
 
 
+class LabelTraits(NamedTuple):
+    """What the comparison of structure needs to know of a label.
+
+    `code` is the hash of its class, `unordered` means that its operands have no order, and `script` says whether it
+    sets something above or below its first operand."""
+
+    code: int
+    unordered: bool
+    script: int
+
+
+@lru_cache(maxsize=100_000)
+def label_traits(label: str) -> LabelTraits:
+    """Return the traits of a label of a layout tree or an operator tree."""
+    name = class_name(label)
+    unordered = label[:2] == "U!" or name in _UNORDERED
+    return LabelTraits(crc32(name.encode("utf-8", "surrogatepass")), unordered, _SCRIPTS.get(label, NO_SCRIPT))
+
+
+def symbol_kind(label: str) -> int:
+    """Return VARIABLE, NUMBER or OPERATOR. Only a variable replaces a variable, and a number a number."""
+    if label[:2] == "V!" and (len(label) == 3 or label[3] == "_"):
+        return VARIABLE
+    return NUMBER if label[:2] == "N!" else OPERATOR
+
+
+def class_name(label: str) -> str:
+    """Return the class of a label."""
+    head, rest = label[:2], label[2:]
+    listed = _table().get(label)
+    if listed is not None:
+        return label if listed == "own" else listed
+    if head == "V!":
+        return "variable"
+    if head == "N!":
+        return {"0": "zero", "1": "one"}.get(rest, "number")
+    if head == "M!":
+        return label[:4]
+    return {"T!": "text", "F!": "function"}.get(head, label)
+
+
+@lru_cache(maxsize=1)
+def _table() -> dict[str, str]:
+    text = files(__package__).joinpath("classes.tsv").read_text("utf-8")
+    rows = (line.split("\t") for line in text.splitlines() if not line.startswith("#"))
+    return {label: name for name, labels in rows for label in labels.split()}
+
+
 class TraitColumns(NamedTuple):
     """Traits of labels as columns: class, variable or not, ordered operands or not, and which script."""
 
-    codes: npt.NDArray[np.uint32]
-    variables: npt.NDArray[np.bool_]
-    unordered: npt.NDArray[np.bool_]
-    scripts: npt.NDArray[np.uint8]
+    codes: Array  # uint32
+    variables: Array  # bool
+    unordered: Array  # bool
+    scripts: Array  # uint8
 
 
 class Paths(NamedTuple):
@@ -70,18 +127,6 @@ class PathTable(NamedTuple):
         ]
 
 
-def _trait_columns(labels: list[str]) -> TraitColumns:
-    """Return the traits of labels as columns."""
-    found = [label_traits(label) for label in labels]
-    variable = label_traits("V!x").code
-    return TraitColumns(
-        np.array([traits.code for traits in found], np.uint32),
-        np.array([traits.code == variable for traits in found], np.bool_),
-        np.array([traits.unordered for traits in found], np.bool_),
-        np.array([traits.script for traits in found], np.uint8),
-    )
-
-
 def find_paths(trees: Sequence[FlatOperators]) -> PathTable:
     """Return all paths of operator trees. Pass many trees together: a call costs more than a tree."""
     ends = np.cumsum([len(tree.labels) for tree in trees])
@@ -89,12 +134,12 @@ def find_paths(trees: Sequence[FlatOperators]) -> PathTable:
     ranks = np.array([rank for tree in trees for rank in tree.ranks], np.int32)
     ids: dict[str, int] = {}
     label_ids = np.array([ids.setdefault(label, len(ids)) for tree in trees for label in tree.labels], np.int32)
-    of_label = _trait_columns(list(ids))
+    found, variable = [label_traits(label) for label in ids], label_traits("V!x").code
     traits = TraitColumns(
-        of_label.codes[label_ids],
-        of_label.variables[label_ids],
-        of_label.unordered[label_ids],
-        of_label.scripts[label_ids],
+        np.array([one.code for one in found], np.uint32)[label_ids],
+        np.array([one.code == variable for one in found], np.bool_)[label_ids],
+        np.array([one.unordered for one in found], np.bool_)[label_ids],
+        np.array([one.script for one in found], np.uint8)[label_ids],
     )
     size = len(parents) * (MAX_STEPS + 1)
     columns: list[Array] = [np.empty(size, dtype) for dtype in (np.uint8, np.uint32, np.uint8, np.uint8)]
@@ -111,8 +156,7 @@ def find_paths(trees: Sequence[FlatOperators]) -> PathTable:
 
 
 def _sorted(tree: Array, above: Array, keys: Array, below: Array, steps: Array) -> tuple[Array, Array, Array, Array]:
-    """Sort the paths of each tree by upper end, key and lower end. Return the columns, without that of trees, which is
-    sorted already."""
+    """Sort the paths of each tree by upper end, key and lower end. Return the columns but that of trees."""
     if len(tree) and tree[-1] >= TREES_TOGETHER:
         order = np.lexsort((below, keys, above, tree))
         return above[order], keys[order], below[order], steps[order]
@@ -136,10 +180,7 @@ def _fill_paths(
     for tree in range(len(ends)):
         end = ends[tree]
         own = TraitColumns(
-            traits.codes[start:end],
-            traits.variables[start:end],
-            traits.unordered[start:end],
-            traits.scripts[start:end],
+            traits.codes[start:end], traits.variables[start:end], traits.unordered[start:end], traits.scripts[start:end]
         )
         found, leaves[tree] = _fill_tree_paths(
             parents[start:end], ranks[start:end], own, above[count:], keys[count:], below[count:], steps[count:]

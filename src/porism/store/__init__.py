@@ -44,8 +44,7 @@ def open_store(address: str | Path, verify: Verify = "quick", encoder: str | Pat
 
 def store_of_texts(texts: Iterable[str]) -> Store:
     """Return a store in memory in which each text is a question with the id 1, 2, 3, ..."""
-    from porism.store.memory.building import text_posts
-    from porism.store.memory.store import MemoryStore
+    from porism.store.memory.store import MemoryStore, text_posts
 
     return MemoryStore.of(text_posts(texts))
 

@@ -66,7 +66,10 @@ class RecordBatch:
             except Exception as error:  # it was checked before it was accepted, perhaps by another version
                 wrong.append(Rejected(record.sequence, change, str(error)))
         changed = changes.posts.keys() | changes.deleted_posts
-        named = _named(changes)
+        # The posts that must be there for changes to be made.
+        named = {post.parent_id for post in changes.posts.values() if post.parent_id is not None}
+        named |= {comment.post_id for comment in changes.comments.values()}
+        named |= {link.post_id for link in changes.links.values()}
         again = (named | changes.posts.keys()) & self.changes.deleted_posts
         if self.records and (changed & self._referenced or again):
             return False
@@ -77,16 +80,13 @@ class RecordBatch:
         self.records.append(record)
         self.sequences |= {f"posts {number}": record.sequence for number in changes.posts}
         self.sequences |= {f"comments {number}": record.sequence for number in changes.comments}
-        self._add(changes)
-        return True
-
-    def _add(self, changes: Changes) -> None:
         own = self.changes
         own.delete(changes.deleted_posts)
         own.delete_comments(changes.deleted_comments)
         own.put(changes.posts.values())
         own.put(changes.comments.values())
         own.put(changes.links.values())
+        return True
 
     @property
     def first(self) -> int:
@@ -99,16 +99,8 @@ class RecordBatch:
         return self.records[-1].sequence
 
 
-def _named(changes: Changes) -> set[int]:
-    """Return the posts that must be there for changes to be made."""
-    parents = {post.parent_id for post in changes.posts.values() if post.parent_id is not None}
-    commented = {comment.post_id for comment in changes.comments.values()}
-    return parents | commented | {link.post_id for link in changes.links.values()}
-
-
 class Attempt(NamedTuple):
-    """Records that a process was applying when it died: the first, the last, and how many had died before with the
-    first one alone."""
+    """Records that a process applied when it died: the first, the last, and how many died before with the first."""
 
     first: int
     last: int
@@ -116,8 +108,7 @@ class Attempt(NamedTuple):
 
 
 class Attempts:
-    """A note in a file of the records that are being applied: the next process knows with which one this process
-    died."""
+    """A note in a file of the records that are being applied: with which the process died, if it did."""
 
     def __init__(self, path: Path, log: str) -> None:
         self._path = path
@@ -142,8 +133,7 @@ class Attempts:
 
 
 class LogApplier:
-    """Applies the change log of a store. One process does so at a time; a second one waits for the lock of the
-    index."""
+    """Applies the change log of a store. A second process waits for the lock of the index."""
 
     def __init__(self, places: State) -> None:
         self._places = places

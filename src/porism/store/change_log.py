@@ -14,7 +14,6 @@ import os
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
 from io import BytesIO
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -36,8 +35,7 @@ MOST_WAITING = 256 << 20  # bytes that may wait to be applied
 
 
 class LogRecord(NamedTuple):
-    """A record of the log: its number and its changes, as `corpus.update.lines` reads them. A damaged one has its line
-    instead."""
+    """A record of the log: its number, and its changes as `corpus.update.lines` reads them, or its line if damaged."""
 
     sequence: int
     changes: tuple[Any, ...]
@@ -45,8 +43,7 @@ class LogRecord(NamedTuple):
 
 
 class LogState(NamedTuple):
-    """The state of a log: its id, the numbers of the last record that was removed and of the last one that was added,
-    and its size in bytes."""
+    """The state of a log: its id, the last records that were removed and that were added, and its size in bytes."""
 
     log: str
     removed: int
@@ -66,16 +63,6 @@ class LogFullError(PorismError):
     """Too many changes wait to be applied."""
 
 
-@dataclass(slots=True)
-class _End:
-    """What is known of the file: the id and the base in its header, and how far it was read."""
-
-    log: str = ""
-    base: int = -1
-    offset: int = 0
-    sequence: int = 0
-
-
 class ChangeLog:
     """The change log at a path. Every process opens its own; methods may be called by many threads."""
 
@@ -84,45 +71,42 @@ class ChangeLog:
         to the same log."""
         self.path = Path(path)
         self._lock_path = self.path.with_name(f".{self.path.name}.lock")
-        self._end = _End()
+        self._end = LogState("", -1, 0, 0)
         with self._locked():
             if not self.path.exists():
                 self._replace(uuid.uuid4().hex, 0, b"")
             with self._opened() as handle:
                 end = self._find_end(handle)
-            if position is not None and position.log == end.log and position.sequence > end.sequence:
+            if position is not None and position.log == end.log and position.sequence > end.last:
                 self._replace(end.log, position.sequence, b"")
 
     def state(self) -> LogState:
         """Return the present state."""
         with self._locked(), self._opened() as handle:
-            end = self._find_end(handle)
-            return LogState(end.log, end.base, end.sequence, end.offset)
+            return self._find_end(handle)
 
     def append(self, changes: Sequence[Any]) -> int:
-        """Write one record, wait until it is on disk, and return its number. All changes of a record are applied
-        together."""
+        """Write one record, whose changes are applied together; wait until it is on disk, and return its number."""
         text = json.dumps(list(changes), separators=(",", ":"))
         with self._locked(), self._opened() as handle:
             end = self._find_end(handle)
-            if end.offset > MOST_WAITING:
+            if end.size > MOST_WAITING:
                 raise LogFullError("too many changes wait to be applied", fix="send the change again later")
-            sequence = end.sequence + 1
+            sequence = end.last + 1
             line = _line(f"{sequence} {text}")
             try:
-                _write(handle, line, end.offset)
+                _write(handle, line, end.size)
                 os.fsync(handle)
             except OSError as error:
                 with suppress(OSError):
-                    os.ftruncate(handle, end.offset)
+                    os.ftruncate(handle, end.size)
                 fact = f"the change cannot be stored: {error.strerror or error}"
                 raise LogWriteError(fact, fix="free disk space on the server, then send the change again") from error
-            self._end = _End(end.log, end.base, end.offset + len(line), sequence)
+            self._end = end._replace(last=sequence, size=end.size + len(line))
         return sequence
 
     def read(self, after: int, most_bytes: int = 1 << 62) -> Iterator[LogRecord]:
-        """Yield the records after a number, in order. It ends when more than `most_bytes` were read, or at a line that
-        is not complete."""
+        """Yield the records after a number, until more than `most_bytes` were read or a line is not complete."""
         with open(self.path, "rb") as stream:
             header = _content(stream.readline())
             if header is None:
@@ -136,21 +120,20 @@ class ChangeLog:
                     yield line.record()
 
     def trim(self, applied: int, *, least: int = 0) -> bool:
-        """Remove the records up to a number, if they take at least `least` bytes. Return whether the file was
-        replaced."""
+        """Remove the records up to a number, if they take `least` bytes. Return whether the file was replaced."""
         with self._locked():
             with self._opened() as handle:
                 end = self._find_end(handle)
             with open(self.path, "rb") as stream:
                 stream.readline()
-                sequence, removed = end.base, stream.tell()
-                for line in _lines(stream, end.base):
+                sequence, removed = end.removed, stream.tell()
+                for line in _lines(stream, end.removed):
                     if line.sequence > applied:
                         break
                     sequence, removed = max(sequence, line.sequence), removed + len(line.raw)
                 stream.seek(removed)
-                kept = stream.read(end.offset - removed)
-            if sequence == end.base or (removed < least and kept):
+                kept = stream.read(end.size - removed)
+            if sequence == end.removed or (removed < least and kept):
                 return False
             self._replace(end.log, sequence, kept)
         return True
@@ -174,35 +157,34 @@ class ChangeLog:
         finally:
             os.close(handle)
 
-    def _find_end(self, handle: int) -> _End:
-        """Return the end of the last whole line; what follows is removed. Only what was added since the last call is
-        read."""
+    def _find_end(self, handle: int) -> LogState:
+        """Return the state at the end of the last whole line; what follows is removed. Only what is new is read."""
         first = os.pread(handle, 256, 0)
         header = _content(first[: first.find(b"\n") + 1])
         if header is None or not header.startswith(f"{KIND} ".encode()):
             raise self._damaged()
         _, log, base = header.decode().split(" ")
-        end = replace(self._end)
-        if (end.log, end.base) != (log, int(base)):
-            end = _End(log, int(base), first.find(b"\n") + 1, int(base))
+        if self._end[:2] != (log, int(base)):
+            self._end = LogState(log, int(base), int(base), first.find(b"\n") + 1)
+        last, offset = self._end.last, self._end.size
         size = os.fstat(handle).st_size
-        if size < end.offset:
-            raise self._damaged(f"has {end.offset - size:,} bytes less than before: changes are missing")
-        while end.offset < size:
-            block = os.pread(handle, BLOCK, end.offset)
+        if size < offset:
+            raise self._damaged(f"has {offset - size:,} bytes less than before: changes are missing")
+        while offset < size:
+            block = os.pread(handle, BLOCK, offset)
             whole = block.rfind(b"\n") + 1
-            while not whole and end.offset + len(block) < size:
-                block += os.pread(handle, BLOCK, end.offset + len(block))
+            while not whole and offset + len(block) < size:
+                block += os.pread(handle, BLOCK, offset + len(block))
                 whole = block.rfind(b"\n") + 1
             if not whole:
-                self._end_line(handle, block, end.offset)
+                self._end_line(handle, block, offset)
                 size = os.fstat(handle).st_size
                 continue
-            for line in _lines(BytesIO(block[:whole]), end.sequence):
-                end.sequence = line.sequence
-            end.offset += whole
-        self._end = end
-        return end
+            for line in _lines(BytesIO(block[:whole]), last):
+                last = line.sequence
+            offset += whole
+        self._end = self._end._replace(last=last, size=offset)
+        return self._end
 
     def _end_line(self, handle: int, tail: bytes, offset: int) -> None:
         """End the last line, if only its line end is damaged or missing; else remove it."""
@@ -244,8 +226,7 @@ def _content(line: bytes) -> bytes | None:
 
 
 def _ended(tail: bytes) -> bytes:
-    """Return the last line of a file with its line end, if only that is damaged or missing; else nothing: the line is
-    not whole."""
+    """Return the last line of a file with its line end, if only that is damaged or missing; else nothing."""
     lines = (tail + b"\n", tail[:-1] + b"\n")
     return next((line for line in lines if _content(line) is not None), b"")
 

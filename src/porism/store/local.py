@@ -2,45 +2,94 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Collection as Names
 from concurrent.futures import ThreadPoolExecutor
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 
 from porism.analysis.schema import EVERY_FIELD, FORMULA, VISUAL_FAMILY, Unit, View
 from porism.corpus.content import Content
-from porism.deadline import call_limit, shared
+from porism.corpus.post import Post
+from porism.deadline import call_limit, check, shared
 from porism.errors import PorismError
-from porism.store.phrases import TextMatcher
-from porism.store.protocols import Learned, Option, StoreInfo, SymbolTable
+from porism.store.protocols import Learned, SymbolTable
 from porism.store.records import (
     NO_HITS,
     UNKNOWN,
     Formulas,
     Hits,
     Ints,
+    Option,
     Positions,
     Search,
     StoredPost,
     StoredPosts,
+    StoreInfo,
     Term,
     TermQuery,
     TermStatistics,
     TextQuery,
     Threads,
-    Values,
     VectorQuery,
 )
 from porism.store.weighting import BM25, ViewCounts
+from porism.text.segment import TAG, WORDS
+from porism.text.words import WORD, stem
 
+if TYPE_CHECKING:
+    from porism.store.embedded.encoded import EncodedPosts
+
+FIRST_WORDS = 8  # of all phrases, without which a post is not read word by word
+_MARKUP = f"(?:{TAG}[^\x1c-\x1f]*+|{WORDS})*+"  # tags inside a word, as in `n<sup>th</sup>`
 THREADS = 2
 MOST_TERMS_IN_THREADS = 1500  # the threads are for formulas of usual size; a large one would keep others waiting
-
 P = ParamSpec("P")
 T = TypeVar("T")
+S = TypeVar("S")
+
+
+class TextMatcher:
+    """Decides whether posts match a `TextQuery`."""
+
+    def __init__(self, query: TextQuery) -> None:
+        self._authors = query.authors
+        self._phrases = [WORD.findall(phrase) for phrase in query.phrases]
+        first_words = list(dict.fromkeys(chain.from_iterable(self._phrases)))[:FIRST_WORDS]
+        # The letters of a word in stored text, with tags between them or not.
+        self._patterns = [re.compile(_MARKUP.join(map(re.escape, word))) for word in first_words]
+        self._excluded = [[stem(part) for part in WORD.findall(word)] for word in query.excluded]
+
+    def matching(self, stored: Sequence[StoredPost], content: Content) -> list[bool]:
+        """Return which posts match."""
+        if self._authors:
+            owners = [one.post.owner_id for one in stored if one.post.owner_id is not None]
+            names = {number: user.name.casefold() for number, user in content.users_by_id(owners).items()}
+        return [(not self._authors or self._is_by(one.post, names)) and self._has_text(one) for one in stored]
+
+    def _is_by(self, post: Post, names: dict[int, str]) -> bool:
+        """Return whether one of the authors, by name or number, wrote the post."""
+        name = "" if post.owner_id is None else names.get(post.owner_id, "")
+        return any(one == str(post.owner_id) or (name and one.casefold() == name) for one in self._authors)
+
+    def _has_text(self, stored: StoredPost) -> bool:
+        """Return whether title and body have all phrases and no excluded word."""
+        check()
+        title, body = stored.question.title, stored.post.body
+        if self._patterns:  # only a post that has the first words of the phrases is read word by word
+            written = f"{title.stored}{body.stored}".lower()
+            if not all(pattern.search(written) for pattern in self._patterns):
+                return False
+        words = WORD.findall(f"{title.plain()} {body.plain()}".lower())
+        text = f" {' '.join(words)} "
+        if any(f" {' '.join(phrase)} " not in text for phrase in self._phrases):
+            return False
+        stems = set(map(stem, words)) if self._excluded else set()
+        return not any(stems.issuperset(parts) for parts in self._excluded)
 
 
 class TermIndex(Protocol):
@@ -99,10 +148,10 @@ class FormulaRows(SymbolTable, Protocol):
     def fetch(self, rows: Ints, records: Any = None) -> Formulas:
         """Return formulas by row."""
 
-    def trees(self, rows: Sequence[int]) -> list[bytes]:
+    def trees(self, rows: Ints) -> list[bytes]:
         """Return the packed trees of formulas."""
 
-    def latex(self, rows: Sequence[int]) -> list[str]:
+    def latex(self, rows: Ints) -> list[str]:
         """Return the LaTeX of formulas."""
 
     def visual_ids(self, rows: Ints) -> Ints:
@@ -115,48 +164,17 @@ class FormulaRows(SymbolTable, Protocol):
         """Return the codes of the sub-expressions of expressions; none for an unknown one."""
 
 
-class PostVectors(Protocol):
-    """Vectors of posts by a model."""
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The encoded fields."""
-
-    def vectors(self, field: str, ids: Ints) -> Values:
-        """Return the vectors of posts; zero for posts without one."""
-
-    def search(self, field: str, query: Values, k: int) -> Hits:
-        """Return the k posts, by id, with the nearest vectors."""
-
-
-class LocalLookup:
-    """Terms of records by their codes."""
+class LocalRecords:
+    """What comes with records of posts and formulas: terms by their codes, and what else is stored of formulas."""
 
     def __init__(self, terms: TermIndex, formulas: FormulaRows) -> None:
-        self._terms = terms
-        self._formulas = formulas
-        self.documents = terms.frequencies
-        self.texts = terms.texts
+        self._terms, self._formulas = terms, formulas
+        self.documents, self.texts = terms.frequencies, terms.texts
+        self.trees, self.latex = formulas.trees, formulas.latex
 
     def formulas(self, keys: Ints) -> Ints:
         """Return the rows of formulas by the codes of their visual ids."""
         return self._formulas.rows(self._terms.numbers(VISUAL_FAMILY, keys))
-
-
-class LocalRecords:
-    """What else is stored of formulas, by their rows."""
-
-    def __init__(self, terms: TermIndex, formulas: FormulaRows) -> None:
-        self._terms = terms
-        self._formulas = formulas
-
-    def trees(self, numbers: Ints) -> list[bytes]:
-        """Return packed trees."""
-        return self._formulas.trees(numbers.tolist())
-
-    def latex(self, numbers: Ints) -> list[str]:
-        """Return LaTeX."""
-        return self._formulas.latex(numbers.tolist())
 
     def usage(self, numbers: Ints) -> TermStatistics:
         """Return the codes of visual ids in posts, and how many threads have each."""
@@ -182,9 +200,6 @@ class LocalParts:
         return [self._positions[code] for code in self._codes.intersection(self._formulas.part_codes([expression])[0])]
 
 
-S = TypeVar("S")
-
-
 def limited(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
     """Make a call of a snapshot end when its time, or that of the limit around it, is over."""
 
@@ -207,7 +222,7 @@ class LocalSnapshot:
         content: Content,
         documents: DocumentRows,
         formulas: FormulaRows,
-        vectors: PostVectors | None = None,
+        vectors: EncodedPosts | None = None,
     ) -> None:
         self.info = info
         self.learned = learned
@@ -215,7 +230,6 @@ class LocalSnapshot:
         self._documents = documents
         self._formulas = formulas
         self._vectors = vectors
-        self._lookup = LocalLookup(documents.terms, formulas)
         self._records = LocalRecords(documents.terms, formulas)
         self._executor = ThreadPoolExecutor(THREADS)
 
@@ -239,7 +253,9 @@ class LocalSnapshot:
 
     def _search(self, search: Search) -> Hits:
         if isinstance(search, TextQuery):
-            return self._with_text(search)
+            matching = TextMatcher(search).matching(self._stored(search.posts), self.content)
+            ids = np.array(search.posts, np.int64)[np.array(matching, np.bool_)]
+            return Hits(ids, np.zeros(len(ids)))
         if isinstance(search, VectorQuery):
             return self._nearest(search)
         unit = search.view.unit
@@ -251,11 +267,6 @@ class LocalSnapshot:
         if unit in ("question", "answer"):
             return Hits(self._documents.post_ids(unit, found.numbers), found.scores)
         return found
-
-    def _with_text(self, search: TextQuery) -> Hits:
-        ids = np.array(search.posts, np.int64)
-        kept = np.array(TextMatcher(search).matching(self._stored(search.posts), self.content), np.bool_)
-        return Hits(ids[kept], np.zeros(int(kept.sum())))
 
     def _require(self, option: Option, what: str) -> None:
         """Refuse what the store does not declare."""
@@ -281,7 +292,7 @@ class LocalSnapshot:
         """Return threads by row."""
         encoded = [] if self._vectors is None else [one for one in vectors if one in self._vectors.fields]
         own = [one for one in vectors if one in self.learned.vectors]
-        found = self._documents.fetch(numbers, families, own, self._lookup)
+        found = self._documents.fetch(numbers, families, own, self._records)
         if not encoded or self._vectors is None:
             return found
         answers = found.post_ids[found.answers()[0]]
@@ -312,13 +323,13 @@ class LocalSnapshot:
         return self._documents.locate(ids)
 
 
-def unit_counts(documents: DocumentRows, formulas: FormulaRows) -> Mapping[Unit, int]:
-    """Return how many documents of each unit there are."""
+def counts_of(
+    documents: DocumentRows, formulas: FormulaRows
+) -> tuple[Mapping[Unit, int], Callable[[str, View], ViewCounts]]:
+    """Return how many documents of each unit there are, and what counts those of a view and sums their lengths."""
     units: tuple[Unit, ...] = ("thread", "question", "answer")
-    return {**{unit: documents.size(unit) for unit in units}, "formula": formulas.formulas}
-
-
-def view_counts(documents: DocumentRows, formulas: FormulaRows) -> Callable[[str, View], ViewCounts]:
-    """Return what counts the documents of a view and sums their lengths."""
     posts, distinct = documents.terms, formulas.terms
-    return lambda family, view: (distinct if view.unit == "formula" else posts).count(family, view)
+    return (
+        {**{unit: documents.size(unit) for unit in units}, "formula": formulas.formulas},
+        lambda family, view: (distinct if view.unit == "formula" else posts).count(family, view),
+    )

@@ -111,9 +111,8 @@ def _cluster_place(address: str) -> ClusterPlace:
 def load_encoder(place: str | Path, fields: Sequence[str], length: int) -> Encoder:
     """Load a model that will encode the posts of an index."""
     from porism.store.embedded.encoded import IndexEncoder
-    from porism.store.embedded.encoding import chosen_fields
 
-    return IndexEncoder.new(place, chosen_fields(fields), length)
+    return IndexEncoder.new(place, fields, length)
 
 
 def add_vectors(address: str | Path, encoder: Encoder, progress: Progress | None = None) -> AddedVectors:

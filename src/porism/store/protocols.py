@@ -9,15 +9,15 @@ nobody computes with them, they are compared and given back. `porism.store.confo
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.learned import Concept, Vocabulary
-from porism.analysis.schema import Unit, View
+from porism.analysis.schema import Unit
 from porism.corpus.content import Content
 from porism.store.records import (
     Floats,
@@ -27,12 +27,12 @@ from porism.store.records import (
     Positions,
     Search,
     StoredPosts,
+    StoreInfo,
     Term,
     TermStatistics,
     Threads,
     Values,
 )
-from porism.store.weighting import ViewCounts
 
 if TYPE_CHECKING:
     from porism.corpus.sources.raw import Dropped, RawLink, Record, Source
@@ -40,11 +40,6 @@ if TYPE_CHECKING:
     from porism.corpus.update.delta import Delta
     from porism.integrity import StoredFile, Verification
     from porism.progress import Progress
-
-# What a store may declare besides the required core: weightings other than BM25, searches over questions and answers,
-# vectors of a model.
-Option = Literal["weightings", "units", "vectors"]
-OPTIONS: tuple[Option, ...] = ("weightings", "units", "vectors")
 
 
 class IndexOptions(NamedTuple):
@@ -123,26 +118,6 @@ class Learned:
     vectors: Mapping[str, VectorBasis] = field(default_factory=dict)
     ranking: str = ""  # the factors of ranking that the collection chose
     encoder: Encoder | None = None
-
-
-@dataclass(frozen=True)
-class StoreInfo:
-    """What a snapshot is: how many documents of each unit it has, and what it supports besides the required core. A
-    snapshot without terms has content only."""
-
-    address: str
-    name: str
-    generation: int
-    fingerprint: str  # of the content
-    counts: Mapping[Unit, int]
-    lengths: Callable[[str, View], ViewCounts]  # the documents of a view and the sum of their lengths, by family
-    options: frozenset[Option] = frozenset(OPTIONS)
-    has_terms: bool = True
-    has_links: bool = True  # links between questions, which tell their duplicates, are indexed
-
-    def count(self, unit: Unit) -> int:
-        """Return how many threads, questions, answers or distinct formulas there are."""
-        return self.counts.get(unit, 0)
 
 
 class Snapshot(Protocol):

@@ -1,23 +1,50 @@
-"""The values that a store and its readers exchange: terms, searches, hits, threads, posts and formulas."""
+"""The values that a store and its readers exchange: what a snapshot is, terms, searches, hits, threads, posts and
+formulas."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.schema import View
+from porism.analysis.schema import Unit, View
 from porism.corpus.post import Post, PostKind
-from porism.store.weighting import BM25, Weighting
+from porism.store.weighting import BM25, ViewCounts, Weighting
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Values = npt.NDArray[np.float32]
 DEFAULT_WEIGHTING = BM25()
 UNKNOWN = -1  # the key of a term that no document contains, or the number of a document that is not there
+
+
+# What a store may declare besides the required core: weightings other than BM25, searches over questions and answers,
+# vectors of a model.
+Option = Literal["weightings", "units", "vectors"]
+OPTIONS: tuple[Option, ...] = ("weightings", "units", "vectors")
+
+
+@dataclass(frozen=True)
+class StoreInfo:
+    """What a snapshot is: how many documents of each unit it has, and what it supports besides the required core. A
+    snapshot without terms has content only."""
+
+    address: str
+    name: str
+    generation: int
+    fingerprint: str  # of the content
+    counts: Mapping[Unit, int]
+    lengths: Callable[[str, View], ViewCounts]  # the documents of a view and the sum of their lengths, by family
+    options: frozenset[Option] = frozenset(OPTIONS)
+    has_terms: bool = True
+    has_links: bool = True  # links between questions, which tell their duplicates, are indexed
+
+    def count(self, unit: Unit) -> int:
+        """Return how many threads, questions, answers or distinct formulas there are."""
+        return self.counts.get(unit, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +132,12 @@ class VectorQuery:
 Search = TermQuery | TextQuery | VectorQuery
 
 
+def spread(starts: Ints, sizes: Ints) -> Ints:
+    """Return all positions of spans: from each start on, as many as its size."""
+    places: Ints = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+    return places
+
+
 class TermRows(NamedTuple):
     """The terms of a batch of posts in one family. The entries of post number i are those from starts[i] to ends[i]:
     the key of a term, the number of a field, and how often the term occurs there. Keys are in no order; a frequent term
@@ -173,10 +206,8 @@ class Threads(NamedTuple):
 
     def answers(self) -> tuple[Ints, Ints]:
         """Return the positions of all answers in the batch of posts, and for each the position of its thread."""
-        sizes = self.ends - self.starts
-        thread_of = np.repeat(np.arange(len(sizes)), sizes - 1)
-        within = np.arange(len(thread_of)) - np.repeat(np.cumsum(sizes - 1) - (sizes - 1), sizes - 1)
-        return self.starts[thread_of] + 1 + within, thread_of
+        sizes = self.ends - self.starts - 1
+        return spread(self.starts + 1, sizes), np.repeat(np.arange(len(sizes)), sizes)
 
 
 class ExpressionParts(Protocol):

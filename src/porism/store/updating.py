@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from porism.corpus.build.pipeline import build
-from porism.corpus.content import Content
 from porism.corpus.sources.documents.images import SUFFIXES
 from porism.corpus.sources.folder import Folder, printable
 from porism.corpus.sources.raw import RawPost, Source
@@ -21,6 +20,12 @@ from porism.store.maintenance import build_index, is_index
 
 EXAMPLES = 5  # records named for each reason why something is skipped
 WAIT_SECONDS = 60.0  # for another writer, such as a server that takes changes
+WAKE_MS = 500  # how often the watcher looks whether the folder is still there
+RETRY = 10.0  # seconds until an update that failed is tried again
+BUSY = 0.5  # seconds between two attempts while another process writes the index
+NAMED = 5  # files named in the line of a batch
+EVERYTHING: frozenset[str] = frozenset()  # the paths of a Folder that is not limited
+Say = Callable[[str], None]
 
 
 def update_from_source(
@@ -67,15 +72,6 @@ def skipped_lines(delta: Delta) -> Iterator[str]:
             yield f"skipped: {what}: {len(found) - EXAMPLES:,} more: {why}"
 
 
-WAKE_MS = 500  # how often the watcher looks whether the folder is still there
-RETRY = 10.0  # seconds until an update that failed is tried again
-BUSY = 0.5  # seconds between two attempts while another process writes the index
-NAMED = 5  # files named in the line of a batch
-EVERYTHING: frozenset[str] = frozenset()  # the paths of a Folder that is not limited
-
-Say = Callable[[str], None]
-
-
 class FolderWatcher:
     """Keeps an index current with a folder of documents. `say` receives a line for each batch and each problem."""
 
@@ -114,12 +110,7 @@ class FolderWatcher:
         quiet = max(50, int(self._debounce * 1000))
         started = False
         for events in watch(
-            self.folder,
-            watch_filter=None,
-            step=quiet,
-            debounce=10 * quiet,
-            rust_timeout=WAKE_MS,
-            yield_on_timeout=True,
+            self.folder, watch_filter=None, step=quiet, debounce=10 * quiet, rust_timeout=WAKE_MS, yield_on_timeout=True
         ):
             if not self.folder.is_dir():
                 return
@@ -189,15 +180,11 @@ class FolderWatcher:
                 return
             build([Folder(self.folder)], place)
         content = open_content(place)
-        self._check(content, place)
-        made = build_index(content, self.index)
-        self._say(f"{self.index}: built, {made.counts['posts']:,} posts, {time.perf_counter() - began:.1f} s")
-        if finished:
-            self._update(EVERYTHING)
-
-    def _check(self, content: Content, place: Path) -> None:
-        """Refuse a collection of something else."""
         names = [source["name"] for source in content.facts["sources"]]
         if names != [self.folder.resolve().name]:
             fix = "move it away, or name another index"
             raise PorismError(f"a collection of {', '.join(names)}", where=str(place), fix=fix)
+        made = build_index(content, self.index)
+        self._say(f"{self.index}: built, {made.counts['posts']:,} posts, {time.perf_counter() - began:.1f} s")
+        if finished:
+            self._update(EVERYTHING)

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from porism.compiled import compiled
 
 Floats = npt.NDArray[np.float64]
+Idf = Literal["lucene", "robertson", "plus", "log2", "terrier", "none"]
 
 
 class TermCounts(NamedTuple):
@@ -77,20 +78,15 @@ def lucene_idf(documents: Any, frequency: Any) -> Any:
     return np.log1p((documents - frequency + 0.5) / (frequency + 0.5))
 
 
-def robertson_idf(documents: Any, frequency: Any) -> Any:
-    """ln((N - df + .5) / (df + .5)); negative for terms that more than half of the documents contain."""
-    return np.log((documents - frequency + 0.5) / (frequency + 0.5))
-
-
 IDFS: dict[str, Callable[[Any, Any], Any]] = {
     "lucene": lucene_idf,
-    "robertson": robertson_idf,
+    # Negative for terms that more than half of the documents contain.
+    "robertson": lambda documents, frequency: np.log((documents - frequency + 0.5) / (frequency + 0.5)),
     "plus": lambda documents, frequency: np.log((documents + 1.0) / frequency),
     "log2": lambda documents, frequency: np.log2(documents / frequency),
     "terrier": lambda documents, frequency: np.log2(documents / frequency + 1.0),
     "none": lambda documents, frequency: 1.0 + 0.0 * frequency,
 }
-Idf = Literal["lucene", "robertson", "plus", "log2", "terrier", "none"]
 
 
 def _check_idf(name: str) -> None:
@@ -114,14 +110,14 @@ class TfIdfWeighting(Weighting, Protocol):
     def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
         """Return what counts of a term in documents of these lengths are worth, without idf."""
 
-
-def _weigh(weighting: TfIdfWeighting, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
-    factor = term.query_weight * float(IDFS[weighting.idf](view.documents, term.documents))
-    return np.asarray(factor * weighting.strength(counts, lengths, max(view.mean_length, 1e-9)), np.float64)
+    def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
+        """Return query weight x idf x strength."""
+        factor = term.query_weight * float(IDFS[self.idf](view.documents, term.documents))
+        return np.asarray(factor * self.strength(counts, lengths, max(view.mean_length, 1e-9)), np.float64)
 
 
 @dataclass(frozen=True, slots=True)
-class BM25:
+class BM25(TfIdfWeighting):
     """Okapi BM25 (Robertson and Walker, 1994) in the form of Lucene: idf x (k1 + 1) tf / (tf + k1 (1 - b + b dl /
     avdl)).
 
@@ -141,13 +137,9 @@ class BM25:
         """Return the saturated count."""
         return np.asarray(saturation(counts, lengths, mean_length, self.k1, self.b), np.float64)
 
-    def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
-        """Return query weight x idf x saturated count."""
-        return _weigh(self, counts, lengths, term, view)
-
 
 @dataclass(frozen=True, slots=True)
-class BM25Plus:
+class BM25Plus(TfIdfWeighting):
     """BM25+ (Lv and Zhai, 2011): an occurring term adds at least `delta` x idf; idf = ln((N + 1) / df)."""
 
     k1: float = 1.2
@@ -165,13 +157,9 @@ class BM25Plus:
         """Return delta + the saturated count."""
         return np.asarray(self.delta + saturation(counts, lengths, mean_length, self.k1, self.b), np.float64)
 
-    def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
-        """Return query weight x idf x (delta + saturated count)."""
-        return _weigh(self, counts, lengths, term, view)
-
 
 @dataclass(frozen=True, slots=True)
-class TfIdf:
+class TfIdf(TfIdfWeighting):
     """TF-IDF: a function of the count times an inverse document frequency.
 
     `tf`: "raw" (the count), "log" (1 + ln count), "binary" (1), or "robertson" (k1 tf / (tf + k1 (1 - b + b dl /
@@ -190,10 +178,6 @@ class TfIdf:
     def strength(self, counts: Floats, lengths: Floats, mean_length: float) -> Floats:
         """Return the function of the count."""
         return np.asarray(TFS[self.tf](counts, lengths, mean_length, self.k1, self.b), np.float64)
-
-    def weigh(self, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
-        """Return query weight x tf x idf."""
-        return _weigh(self, counts, lengths, term, view)
 
 
 TFS: dict[str, Any] = {

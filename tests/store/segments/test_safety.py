@@ -24,7 +24,7 @@ from porism.errors import PorismError
 from porism.store.embedded.manifest import SEARCH, read_manifest
 from porism.store.embedded.segments import merging
 from porism.store.embedded.segments.merging import merge, merge_start
-from porism.store.embedded.segments.opening import IndexSegment, open_segment
+from porism.store.embedded.segments.reading import IndexSegment, open_segment
 from porism.store.embedded.segments.writer import FOLDER, IndexWriter
 from store.segments.answers import answers_of, assert_same
 from store.segments.site import index_site, make_site

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 import porism
 from porism.corpus.sources.raw import RawComment, RawLink, RawPost, Record
 from porism.integrity import describe_file
-from porism.store.conformance import Subject, checks_of, contents, options, records, searching
+from porism.store.conformance import Subject, checks_of, contents, searching
 from porism.store.conformance.subject import ANSWERS, GONE, RECORDS, put
 from porism.store.embedded.manifest import SEARCH as KIND
 from porism.store.embedded.manifest import read_manifest, save_manifest
@@ -27,7 +27,7 @@ from store.segments.answers import assert_same
 from store.segments.site import Site, index_site, make_site
 from store.stores import empty_embedded_store
 
-CHECKS = checks_of(searching, records, contents, options)
+CHECKS = checks_of(searching, contents)
 THREADS = {answer.id: answer.parent_id for answer in ANSWERS}
 LEARNED = ("posts/concepts.tsv", "vocabulary.tsv")
 

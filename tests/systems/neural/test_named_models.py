@@ -9,14 +9,7 @@ import pytest
 
 from porism.cli import main
 from porism.errors import PorismError
-from porism.systems.named_models import (
-    KINDS,
-    chosen_model,
-    directory_for,
-    named_models,
-    parse_models,
-    split_models,
-)
+from porism.systems.named_models import KINDS, chosen_model, directory_for, named_models, parse_models, split_models
 
 TOPICS = Path(__file__).resolve().parents[3] / "sample" / "topics" / "task1.xml"
 

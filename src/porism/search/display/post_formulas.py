@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple
 
-from porism.analysis.classes import NUMBER, VARIABLE, symbol_kind
-from porism.analysis.features import COMMUTATIVE, RENAMED
-from porism.analysis.flat import FlatLayout, flat_layout
+from porism.analysis.features import COMMUTATIVE, RENAMED, FlatLayout, flat_layout
+from porism.analysis.paths import NUMBER, VARIABLE, symbol_kind
 from porism.caching import cached_text
 from porism.deadline import check
 from porism.formula import Parsed, latex_to_mathml, parse

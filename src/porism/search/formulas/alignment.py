@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.classes import NUMBER, VARIABLE
+from porism.analysis.paths import NUMBER, VARIABLE
 from porism.compiled import compiled
 from porism.store.records import SymbolSequences
 

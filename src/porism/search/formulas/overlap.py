@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.classes import VARIABLE
+from porism.analysis.paths import VARIABLE
 from porism.analysis.schema import VISUAL_FAMILY
 from porism.compiled import compiled
 from porism.formula import Parsed

@@ -13,9 +13,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.classes import label_traits, symbol_kind
-from porism.analysis.features import COMMUTATIVE, MAX_TERM_STEPS, NORMALISED, RENAMED, WRITTEN, Features, features
-from porism.analysis.flat import FlatLayout
+from porism.analysis.features import (
+    COMMUTATIVE,
+    MAX_TERM_STEPS,
+    NORMALISED,
+    RENAMED,
+    WRITTEN,
+    Features,
+    FlatLayout,
+    features,
+)
+from porism.analysis.paths import label_traits, symbol_kind
 from porism.analysis.schema import FORMULA
 from porism.analysis.terms import formula_terms
 from porism.compiled import compiled

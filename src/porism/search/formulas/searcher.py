@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.classes import NUMBER, VARIABLE, symbol_kind
-from porism.analysis.flat import FlatLayout, flat_layout
+from porism.analysis.features import FlatLayout, flat_layout
+from porism.analysis.paths import NUMBER, VARIABLE, symbol_kind
 from porism.deadline import shared
 from porism.errors import PorismError
 from porism.formula import Parsed, parse, parse_mathml

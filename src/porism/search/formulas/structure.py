@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.features import Features
-from porism.analysis.flat import MAX_NODES
+from porism.analysis.features import MAX_NODES, Features
 from porism.analysis.paths import MAX_STEPS
 from porism.compiled import compiled
 from porism.store.protocols import SymbolTable

@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 from cachetools import LRUCache
 
-from porism.analysis.pieces import BATCH, model_text, question_text
+from porism.analysis.terms import BATCH, model_text, question_text
 from porism.corpus.content import Content, batched
 from porism.corpus.post import Post
 from porism.errors import PorismError

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import EncodedField
 from porism.analysis.schema import EVERY_FIELD, NAME_FAMILY, THREAD, VISUAL_FAMILY, View
+from porism.analysis.terms import EncodedField
 from porism.evaluate.fusion import ScoredIds
 from porism.search.fusion import RRF, Fusion
 from porism.search.index import Index

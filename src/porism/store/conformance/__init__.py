@@ -17,7 +17,7 @@ from collections.abc import Callable
 from inspect import isfunction, signature
 from types import ModuleType
 
-from porism.store.conformance import contents, options, records, searching, writing
+from porism.store.conformance import contents, searching, writing
 from porism.store.conformance.subject import Make, Subject
 
 __all__ = ["CHECKS", "Make", "Subject", "check_store", "checks_of"]
@@ -34,7 +34,7 @@ def checks_of(*modules: ModuleType) -> tuple[Callable[[Subject], None], ...]:
     )
 
 
-CHECKS = checks_of(searching, records, contents, writing, options)
+CHECKS = checks_of(searching, contents, writing)
 
 
 def check_store(make: Make) -> None:

@@ -1,102 +1,38 @@
-"""Checks of searches: statistics, scores by their definition, order, filters, required terms, and texts of posts."""
+"""Checks of searches: statistics, scores by their definition, order, filters, required terms, texts of posts, and what
+a store may declare besides the required core. What it does not declare it refuses in one sentence."""
 
 from __future__ import annotations
-
-import math
-from collections.abc import Sequence
 
 import numpy as np
 
 from porism.analysis.features import features
-from porism.analysis.schema import EVERY_FIELD, FAMILIES, FIELDS, FORMULA, THREAD, TITLE, Unit, View
+from porism.analysis.schema import ANSWER, EVERY_FIELD, FAMILIES, FORMULA, THREAD, TITLE, Unit, View
 from porism.corpus.sources.raw import RawPost
+from porism.errors import PorismError
 from porism.formula.binary import unpack
-from porism.store.conformance.subject import ALL_IDS, ANSWERS, QUESTIONS, Subject
-from porism.store.records import UNKNOWN, Filter, Floats, Hits, Search, Term, TermQuery, TextQuery, Threads
-from porism.store.weighting import BM25, LengthBias, TermCounts, ViewCounts, Weighting
-
-TOLERANCE = 1e-6
-
-
-class ExpectedDocuments:
-    """The documents of a unit, as the records of all threads have them. Numbers are those that a search returns."""
-
-    def __init__(self, subject: Subject, unit: str, families: Sequence[str]) -> None:
-        self._subject = subject
-        self._batch = subject.all_threads(families)
-        self._posts = [list(range(start, end)) for start, end in _spans(self._batch)]
-        self.numbers: list[int] = self._batch.numbers.tolist()
-        if unit != "thread":
-            posts = [post for own in self._posts for post in (own[:1] if unit == "question" else own[1:])]
-            self._posts = [[post] for post in posts]
-            self.numbers = self._batch.post_ids[np.array(posts, np.int64)].tolist()
-
-    def counts(self, term: Term, view: View) -> Floats:
-        """Return the weighted count of a term in every document."""
-        key = int(self._subject.snapshot.statistics([term]).keys[0])
-        if key == UNKNOWN:
-            return np.zeros(len(self.numbers))
-        rows, weights = self._batch.terms[term.family], np.array(view.vector(FIELDS))
-        totals = np.zeros(len(self._batch.post_ids))
-        for post, (start, end) in enumerate(zip(rows.starts.tolist(), rows.ends.tolist(), strict=True)):
-            own = slice(start, end)
-            same = rows.keys[own] == key
-            totals[post] = float((weights[rows.fields[own][same]] * rows.counts[own][same]).sum())
-        return np.array([totals[posts].sum() for posts in self._posts])
-
-    def lengths(self, family: str, view: View) -> Floats:
-        """Return the weighted length of every document."""
-        totals = self._batch.terms[family].lengths @ np.array(view.vector(FIELDS))
-        return np.array([totals[posts].sum() for posts in self._posts])
-
-    def scores(self, terms: Sequence[Term], view: View, weighting: Weighting) -> dict[int, float]:
-        """Return the score of each document that contains one of the terms, by its number."""
-        found: dict[int, float] = {}
-        for term in terms:
-            counts, lengths = self.counts(term, view), self.lengths(term.family, view)
-            having = np.flatnonzero(counts)
-            about = TermCounts(len(having), float(counts.sum()), term.weight)
-            values = _weigh(weighting, counts[having], lengths[having], about, ViewCounts(len(lengths), lengths.sum()))
-            for at, value in zip(having.tolist(), values.tolist(), strict=True):
-                found[at] = found.get(at, 0.0) + value
-        if isinstance(weighting, LengthBias):
-            for family in {term.family for term in terms}:
-                total = sum(term.weight for term in terms if term.family == family)
-                bias = weighting.bias(self.lengths(family, view), total)
-                found = {at: score + float(bias[at]) for at, score in found.items()}
-        return {self.numbers[at]: score for at, score in found.items()}
-
-
-def _weigh(weighting: Weighting, counts: Floats, lengths: Floats, term: TermCounts, view: ViewCounts) -> Floats:
-    """Return what a term adds to the scores of documents. BM25 is computed here as Robertson and Walker define it."""
-    if not isinstance(weighting, BM25):
-        return weighting.weigh(counts, lengths, term, view)
-    idf = math.log(1 + (view.documents - term.documents + 0.5) / (term.documents + 0.5))
-    k1, b = weighting.k1, weighting.b
-    saturated = (k1 + 1) * counts / (counts + k1 * (1 - b + b * lengths / max(view.mean_length, 1e-9)))
-    return np.asarray(term.query_weight * idf * saturated, np.float64)
-
-
-def assert_scores(found: Hits, expected: dict[int, float], what: str) -> None:
-    """Fail if hits are other documents than expected, have other scores, or are not in order."""
-    assert set(found.numbers.tolist()) == set(expected), f"{what}: the hits are not the documents with one of the terms"
-    assert len(found.numbers) == len(expected), f"{what}: a document is a hit twice"
-    for number, score in zip(found.numbers.tolist(), found.scores.tolist(), strict=True):
-        right = expected[number]
-        assert abs(score - right) <= TOLERANCE * max(1.0, abs(right)), (
-            f"{what}: the score of {number} is {score}, not {right}"
-        )
-    assert_ordered(found, what)
-
-
-def assert_ordered(found: Hits, what: str) -> None:
-    """Fail if hits are not in falling order of their scores."""
-    assert (np.diff(found.scores) <= TOLERANCE).all(), f"{what}: the scores do not fall"
-
-
-def _spans(batch: Threads) -> list[tuple[int, int]]:
-    return list(zip(batch.starts.tolist(), batch.ends.tolist(), strict=True))
-
+from porism.store.conformance.subject import (
+    ALL_IDS,
+    ANSWERS,
+    QUESTIONS,
+    TOLERANCE,
+    ExpectedDocuments,
+    Subject,
+    assert_scores,
+)
+from porism.store.records import (
+    OPTIONS,
+    UNKNOWN,
+    Filter,
+    Hits,
+    Option,
+    Search,
+    Term,
+    TermQuery,
+    TextQuery,
+    Values,
+    VectorQuery,
+)
+from porism.store.weighting import BM25, BM25Plus, QueryLikelihood, TfIdf, Weighting
 
 TERMS = (
     Term("words", "triangl", 2.0),
@@ -109,25 +45,44 @@ ABSENT = Term("words", "\uffffabsent")
 VIEWS: tuple[View, ...] = (THREAD, TITLE, EVERY_FIELD)
 PRESENCE = BM25(k1=0.0)
 MANY = 1000
+FILTERS = (
+    Filter(tags=("geometry",)),
+    Filter("question", tags=("geometry",)),
+    Filter("question", tags=("geometry", "triangles")),
+    Filter(tags=("no-such-tag",)),
+    Filter(years=(2012, 2014)),
+    Filter("question", years=(2012, 2014)),
+    Filter("question", years=(0, 0)),
+    Filter(accepted=True),
+    Filter("question", accepted=True),
+    Filter("answer", tags=("geometry",), years=(2012, 2013), accepted=True),
+)
+WEIGHTINGS: tuple[Weighting, ...] = (
+    BM25Plus(),
+    TfIdf(),
+    TfIdf(tf="robertson", idf="terrier"),
+    QueryLikelihood(),
+    QueryLikelihood("dirichlet", 20.0),
+    QueryLikelihood("jelinek-mercer", 0.3),
+)
+QUESTION = View.of("question", {"title": 2.0, "question": 1.0, "tags": 1.0})
 
 
 def statistics_of_a_batch_are_the_single_ones(subject: Subject) -> None:
     """Statistics of many terms in one call are those of single calls; an absent term has none."""
-    _compare_statistics(subject, [*TERMS, ABSENT], "thread")
-    _compare_statistics(subject, [Term("tuples", text) for text in _tuples(subject)[:3]], "formula")
+    tuples = [Term("tuples", text) for text in _tuples(subject)[:3]]
+    cases: tuple[tuple[list[Term], Unit], ...] = (([*TERMS, ABSENT], "thread"), (tuples, "formula"))
+    for terms, unit in cases:
+        together = subject.snapshot.statistics(terms, unit)
+        for at, term in enumerate(terms):
+            alone = subject.snapshot.statistics([term], unit)
+            assert alone.documents[0] == together.documents[at], f"{term}: another frequency in a batch"
+            assert alone.keys[0] == together.keys[at], f"{term}: another key in a batch"
+            assert term is ABSENT or alone.documents[0] > 0, f"{term} is in no {unit}"
     absent = subject.snapshot.statistics([ABSENT])
     assert absent.keys.tolist() == [UNKNOWN], "an absent term must have the key UNKNOWN"
     assert absent.documents.tolist() == [0], "an absent term must have the frequency 0"
     assert not len(subject.snapshot.statistics([]).keys), "no terms must have no statistics"
-
-
-def _compare_statistics(subject: Subject, terms: Sequence[Term], unit: Unit) -> None:
-    together = subject.snapshot.statistics(terms, unit)
-    for at, term in enumerate(terms):
-        alone = subject.snapshot.statistics([term], unit)
-        assert alone.documents[0] == together.documents[at], f"{term}: another frequency in a batch"
-        assert alone.keys[0] == together.keys[at], f"{term}: another key in a batch"
-        assert term is ABSENT or alone.documents[0] > 0, f"{term} is in no {unit}"
 
 
 def frequencies_count_threads(subject: Subject) -> None:
@@ -184,7 +139,7 @@ def a_repeated_term_counts_by_the_sum_of_its_weights(subject: Subject) -> None:
 def the_best_come_first(subject: Subject) -> None:
     """A search for k documents returns the first k of all, and the same call the same hits."""
     every = _search(subject, MANY)
-    assert_ordered(every, "a search of threads")
+    assert (np.diff(every.scores) <= TOLERANCE).all(), "the scores of a search of threads do not fall"
     for k in (0, 1, 2, 4):
         some = _search(subject, k)
         assert some.numbers.tolist() == every.numbers[:k].tolist(), f"the best {k} are not the first {k} of all"
@@ -194,8 +149,7 @@ def the_best_come_first(subject: Subject) -> None:
 
 
 def equal_scores_are_in_the_order_of_ids(subject: Subject) -> None:
-    """Two threads with the same score come in the order of their questions' ids, also where only one of them is
-    kept."""
+    """Threads with the same score come in the order of their questions' ids, also where only one is kept."""
     first, second = subject.snapshot.locate(np.array([21, 31])).threads.tolist()
     query = TermQuery([Term("tag", "number-theory")], View.of("thread", {"tags": 1.0}), MANY, PRESENCE)
     hits = subject.snapshot.search([query])[0].numbers.tolist()
@@ -220,20 +174,6 @@ def searches_of_a_batch_are_the_single_ones(subject: Subject) -> None:
             assert one.numbers.tolist() == single.numbers.tolist(), f"{type(alone).__name__}: other hits in a batch"
             assert np.allclose(one.scores, single.scores), f"{type(alone).__name__}: other scores in a batch"
     assert subject.snapshot.search([]) == [], "no searches must have no answers"
-
-
-FILTERS = (
-    Filter(tags=("geometry",)),
-    Filter("question", tags=("geometry",)),
-    Filter("question", tags=("geometry", "triangles")),
-    Filter(tags=("no-such-tag",)),
-    Filter(years=(2012, 2014)),
-    Filter("question", years=(2012, 2014)),
-    Filter("question", years=(0, 0)),
-    Filter(accepted=True),
-    Filter("question", accepted=True),
-    Filter("answer", tags=("geometry",), years=(2012, 2013), accepted=True),
-)
 
 
 def filters_are_applied_before_the_best(subject: Subject) -> None:
@@ -292,12 +232,11 @@ def formulas_are_found_by_their_terms(subject: Subject) -> None:
         for weighting in (BM25(), PRESENCE):
             hits = subject.snapshot.search([TermQuery(terms, FORMULA, MANY, weighting, required=terms)])[0]
             assert number in hits.numbers.tolist() or not terms, f"formula {number} is not found by its own tuples"
-            assert_ordered(hits, "a search of formulas")
+            assert (np.diff(hits.scores) <= TOLERANCE).all(), "the scores of a search of formulas do not fall"
 
 
 def texts_decide_by_phrases_words_and_authors(subject: Subject) -> None:
-    """A search of texts keeps posts with all phrases, without excluded words, and by one of the authors, in the order
-    given."""
+    """A search of texts keeps posts with all phrases, no excluded word, and one of the authors, in order."""
     ids = ALL_IDS[::-1].tolist()
     cases: tuple[tuple[TextQuery, list[int]], ...] = (
         (TextQuery(ids, phrases=("right triangle",)), [61, 11]),
@@ -324,3 +263,69 @@ def _search(subject: Subject, k: int) -> Hits:
 def _tuples(subject: Subject) -> list[str]:
     """Return the tuples of the formulas of posts."""
     return list(dict.fromkeys(text for post in subject.expected.values() for _, text in post.counts["tuples"]))
+
+
+def options_are_known(subject: Subject) -> None:
+    """A store declares known options only."""
+    unknown = subject.snapshot.info.options - set(OPTIONS)
+    assert not unknown, f"options that nobody knows: {sorted(unknown)}"
+
+
+def other_weightings_are_exact_or_refused(subject: Subject) -> None:
+    """Option `weightings`: scores of every weighting are exact, those with a bias by length as well."""
+    if _is_refused(subject, "weightings", TermQuery(TERMS, THREAD, 5, TfIdf())):
+        return
+    documents = ExpectedDocuments(subject, "thread", ("words", "pairs", "tag"))
+    for weighting in WEIGHTINGS:
+        found = subject.snapshot.search([TermQuery(TERMS, THREAD, MANY, weighting)])[0]
+        assert_scores(found, documents.scores(TERMS, THREAD, weighting), str(weighting))
+
+
+def questions_and_answers_are_searched_or_refused(subject: Subject) -> None:
+    """Option `units`: searches over questions and over answers return ids of posts, with exact scores, ties by id, and
+    filters."""
+    if _is_refused(subject, "units", TermQuery(TERMS, ANSWER, 5)):
+        return
+    for view in (QUESTION, ANSWER):
+        documents = ExpectedDocuments(subject, view.unit, ("words", "pairs", "tag"))
+        for weighting in (BM25(), BM25(k1=0.0)):
+            found = subject.snapshot.search([TermQuery(TERMS, view, MANY, weighting)])[0]
+            assert_scores(found, documents.scores(TERMS, view, weighting), f"{weighting} over {view.unit}s")
+    equal = subject.snapshot.search([TermQuery(TERMS[1:2], QUESTION, MANY)])[0].numbers.tolist()
+    assert equal[:2] == [21, 31], "questions with equal scores must come in the order of ids"
+    accepted = subject.snapshot.search([TermQuery(TERMS, ANSWER, MANY, allow=Filter(accepted=True))])[0]
+    assert set(accepted.numbers.tolist()) <= {13, 42}, "a filter let other answers through"
+
+
+def vectors_are_searched_or_refused(subject: Subject) -> None:
+    """Option `vectors`: the threads whose vectors are nearest come first; a store without a model finds none."""
+    snapshot, encoder = subject.snapshot, subject.snapshot.learned.encoder
+    query: Values = np.ones(4, np.float32) if encoder is None else encoder.query(["right triangle"])
+    if _is_refused(subject, "vectors", VectorQuery("questions", query, 3)):
+        return
+    if encoder is None:
+        assert not len(snapshot.search([VectorQuery("questions", query, 3)])[0].numbers), (
+            "a vector of no model was found"
+        )
+        return
+    for field in encoder.fields:
+        found = snapshot.search([VectorQuery(field, query, MANY)])[0]
+        assert set(found.numbers.tolist()) <= set(subject.numbers.tolist()), f"{field}: unknown threads were found"
+        assert (np.diff(found.scores) <= 1e-6).all(), f"{field}: the nearest must come first"
+        if field != "answers":
+            vectors = snapshot.threads(found.numbers, [], [field]).vectors[field]
+            assert np.allclose(vectors @ query, found.scores, atol=1e-2), f"{field}: other scores than the vectors give"
+
+
+def _is_refused(subject: Subject, option: Option, search: Search) -> bool:
+    """Return whether a store does not declare an option, and check that it refuses it then."""
+    if option in subject.snapshot.info.options:
+        return False
+    message = ""
+    try:
+        subject.snapshot.search([search])
+    except PorismError as error:
+        message = error.message
+    assert message, f"the store does not declare {option!r}, so it must refuse it with a PorismError"
+    assert "\n" not in message, f"{option}: the refusal must be one sentence"
+    return True

@@ -18,7 +18,7 @@ from porism.deadline import TimeLimitExceeded, time_limit
 from porism.errors import PorismError
 from porism.store.conformance.searching import MANY, TERMS
 from porism.store.conformance.subject import ALL_IDS, ANSWERS, COMMENTS, LINKS, QUESTIONS, RECORDS, SOURCE, Subject, put
-from porism.store.memory.building import RecordsSource
+from porism.store.memory.store import RecordsSource
 from porism.store.protocols import LogPosition, Snapshot, Store
 from porism.store.records import UNKNOWN, Ints, Term, TermQuery, TextQuery
 
@@ -66,9 +66,7 @@ def one_post_is_found(subject: Subject) -> None:
     store = subject.filled([QUESTIONS[1]])
     assert found_in(store.snapshot()).questions == (21,), "the only post is not found"
     assert store.snapshot().info.count("answer") == 0, "there is no answer"
-    with store.writer() as writer:
-        writer.delete([21])
-        writer.commit()
+    put(store, [], [21])
     assert found_in(store.snapshot()).questions == (), "a deleted post is found"
 
 
@@ -109,9 +107,7 @@ def a_post_replaces_the_one_with_its_id(subject: Subject) -> None:
 def deleting_takes_what_belongs_to_a_post(subject: Subject) -> None:
     """With a question its answers, comments and links go; an answer goes alone; unknown ids are ignored."""
     store = subject.filled(RECORDS)
-    with store.writer() as writer:
-        writer.delete([11, 22, 987654])
-        delta = writer.commit()
+    delta = put(store, [], [11, 22, 987654])
     content = store.snapshot().content
     gone = {11, 12, 13, 22}
     assert ids_in(store.snapshot()) == [one for one in ALL_IDS.tolist() if one not in gone], "other posts are left"
@@ -139,16 +135,13 @@ def comments_and_links_are_deleted(subject: Subject) -> None:
 def what_belongs_nowhere_is_skipped(subject: Subject) -> None:
     """An answer without its question and a comment without its post are skipped, and reported."""
     store = subject.filled([QUESTIONS[1]])
-    with store.writer() as writer:
-        writer.put([ANSWERS[0], RawComment(1, 987654, "lost", "text")])
-        delta = writer.commit()
+    delta = put(store, [ANSWERS[0], RawComment(1, 987654, "lost", "text")])
     assert {one.what for one in delta.skipped} == {"posts", "comments"}, "skipped records must be reported"
     assert ids_in(store.snapshot()) == [21], "an answer without its question was written"
 
 
 def changes_without_a_commit_are_dropped(subject: Subject) -> None:
-    """Changes of a writer that does not commit are dropped, also when it fails; a commit without changes changes
-    nothing."""
+    """Changes of a writer that does not commit, or fails, are dropped; a commit without changes changes nothing."""
     store = subject.filled([QUESTIONS[1]])
     generation = store.status().generation
     with store.writer() as writer:
@@ -198,10 +191,7 @@ def a_snapshot_stays_as_it_is(subject: Subject) -> None:
     stream = snapshot.content.posts()
     first = next(stream)
     for change in ([replace(QUESTIONS[0], body="<p>Other.</p>")], [replace(QUESTIONS[1], title="Else")]):
-        with store.writer() as writer:
-            writer.put(change)
-            writer.delete([61])
-            writer.commit()
+        put(store, change, [61])
         assert found_in(snapshot) == before, "a snapshot found something else after a commit"
         assert ids_in(snapshot) == ids, "a snapshot has other posts after a commit"
     assert [first.id, *(post.id for post in stream)] == ids, "a stream was cut by a commit"
@@ -298,8 +288,7 @@ def many_threads_read_at_once(subject: Subject) -> None:
 
 
 def a_time_limit_that_is_over_ends_a_call(subject: Subject) -> None:
-    """A call whose time is over raises TimeLimitExceeded: its own, or that of the limit around it. With enough time it
-    does not."""
+    """A call raises TimeLimitExceeded when its own time, or that of the limit around it, is over."""
     snapshot, numbers = subject.snapshot, subject.numbers
     calls: tuple[Callable[[float | None], object], ...] = (
         lambda seconds: snapshot.statistics(TERMS, seconds=seconds),
@@ -329,8 +318,7 @@ def _is_over(call: Callable[[float | None], object], seconds: float | None) -> b
 
 
 def a_snapshot_says_what_it_is(subject: Subject) -> None:
-    """A snapshot has the address of its store, its generation and a name; content that differs has another
-    fingerprint."""
+    """A snapshot has the address, the generation and a name; other content has another fingerprint."""
     store, info = subject.store, subject.snapshot.info
     assert info.address == store.address, "a snapshot has another address than its store"
     assert info.generation == store.status().generation, "a snapshot has another generation than its store"

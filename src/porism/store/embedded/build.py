@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -20,12 +20,12 @@ from porism.errors import PorismError
 from porism.files import atomic_directory
 from porism.parallel import Jobs, local, ordered, workers, worth
 from porism.progress import Progress, Silent
-from porism.store.embedded.concept_learning import learn_concepts
 from porism.store.embedded.formulas.build import build_formula_index
-from porism.store.embedded.learned_files import write_vocabulary
+from porism.store.embedded.learned import learn_concepts, write_vocabulary
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, write_manifest
 from porism.store.embedded.posts.build import SMALL, SegmentFolders, write_posts
-from porism.store.embedded.vectors import VECTOR_FAMILIES, write_vectors
+from porism.store.embedded.posts.store import VECTOR_FAMILIES
+from porism.store.embedded.vectors import write_vectors
 from porism.store.protocols import WITH_ALL, IndexOptions
 
 
@@ -41,7 +41,10 @@ def build_index(
     """Index a collection into a new directory.
 
     `finish` gets the whole index before it has its name, so that a kill leaves all or nothing."""
-    collection = _on_disk(content)
+    collection = Collection.open(content) if isinstance(content, str | Path) else content
+    if not isinstance(collection, Collection):  # worker processes open its files, too
+        fix = "build a collection in a folder: porism build SOURCE -o COLLECTION"
+        raise PorismError("not in a folder, which an index is built from", where=collection.name, fix=fix)
     collection.check_formulas()
     report = progress or Silent()
     target = Path(directory)
@@ -58,16 +61,6 @@ def build_index(
         )
         finish(work)
         return manifest
-
-
-def _on_disk(content: Content | str | Path) -> Collection:
-    """Return a collection as its files, which worker processes open too."""
-    if isinstance(content, str | Path):
-        return Collection.open(content)
-    if isinstance(content, Collection):
-        return content
-    fix = "build a collection in a folder: porism build SOURCE -o COLLECTION"
-    raise PorismError("not in a folder, which an index is built from", where=content.name, fix=fix)
 
 
 def collection_counts(collection: Collection) -> dict[str, int]:
@@ -87,7 +80,12 @@ def write_segment(collection: Collection, work: Path, options: IndexOptions, rep
         partial(write_vectors, folders.posts, family, folders.rows) for family in families
     ]
     tasks.append(partial(learn_concepts, folders.occurrences, number, folders.posts))
-    _learn(report, tasks, worth(local(jobs), number < SMALL))
+    with (
+        report.stage("vectors and concepts", len(tasks)) as advance,
+        workers(worth(local(jobs), number < SMALL)) as pool,
+    ):
+        for _ in ordered(pool, _call, ((None, task) for task in tasks)):
+            advance(1)
     shutil.rmtree(folders.passing)
     write_vocabulary(collection, work)
 
@@ -101,13 +99,6 @@ def _report_target(work: Path, target: Path) -> Iterator[None]:
         if not error.where.startswith(str(work)):
             raise
         raise PorismError(error.message, where=str(target), fix=error.fix) from error
-
-
-def _learn(report: Progress, tasks: Sequence[Callable[[], None]], jobs: Jobs) -> None:
-    """Learn vectors and concepts in parallel."""
-    with report.stage("vectors and concepts", len(tasks)) as advance, workers(jobs) as pool:
-        for _ in ordered(pool, _call, ((None, task) for task in tasks)):
-            advance(1)
 
 
 def _call(task: Callable[[], None]) -> None:

@@ -9,27 +9,36 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import FIELDS, FORMAT, OPTION, EncodedField
+from porism.analysis.terms import ENCODED_FIELDS, ENCODED_FORMAT, ENCODER, EncodedField
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import BiEncoder, Role, encode_query
 from porism.models.libraries import library
 from porism.store.embedded.manifest import Manifest
 from porism.store.embedded.storage.columns import read_array
-from porism.store.records import Hits
+from porism.store.embedded.terms.dictionary import find_sorted
+from porism.store.records import NO_HITS, Hits
 
 DEFAULT_LENGTH = 192  # tokens of a post; more cost more and gain little on questions and answers
 PROBE = "Prove that $\\sqrt{2}$ is irrational."
 # In a segment. New vectors are written into the folder that the last commit does not name, so that a killed run leaves
 # those before whole.
 FOLDERS = ("encoded", "encoded-2")
-DEFAULT_FIELDS: tuple[EncodedField, ...] = FIELDS
+DEFAULT_FIELDS: tuple[EncodedField, ...] = ENCODED_FIELDS
 Vectors = npt.NDArray[np.float32]
+Ints = npt.NDArray[np.int64]
+Values = npt.NDArray[np.float32]
+Halves = npt.NDArray[np.float16]
+GRAPH_FROM = 5_000  # vectors from which on exact search takes more than about 15 ms (docs/results/models.md)
+CONNECTIVITY = 16
+EXPANSION_ADD = 128
+EXPANSION_SEARCH = 1_000
+BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +48,7 @@ class EncoderEntry:
     model: ModelRecord
     place: str  # a directory, or the name of an installed package
     fields: tuple[EncodedField, ...]
-    texts: str = FORMAT
+    texts: str = ENCODED_FORMAT
     folder: str = FOLDERS[0]
 
     def as_option(self) -> str:
@@ -51,7 +60,7 @@ class EncoderEntry:
     @classmethod
     def of(cls, manifest: Manifest) -> EncoderEntry | None:
         """Return the entry of a manifest; None if the index has no vectors of posts."""
-        text = manifest.options.get(OPTION)
+        text = manifest.options.get(ENCODER)
         if not text:
             return None
         raw = json.loads(str(text))
@@ -71,40 +80,27 @@ class IndexEncoder:
     def __init__(self, entry: EncoderEntry, place: str | Path | None = None) -> None:
         """`place` is where the model is now, if not where it was when the index was made."""
         self.entry = entry
+        self.name, self.digest = entry.model.name, entry.model.digest
+        self.fields: tuple[str, ...] = entry.fields
         self._place = str(place or entry.place)
         self._lock = Lock()
         self._model: BiEncoder | None = None
 
     @classmethod
-    def new(cls, place: str | Path, fields: Sequence[EncodedField], length: int = DEFAULT_LENGTH) -> IndexEncoder:
+    def new(cls, place: str | Path, fields: Sequence[str], length: int = DEFAULT_LENGTH) -> IndexEncoder:
         """Load a model for an index without vectors."""
         directory = ModelDirectory.open(place)
         most = int(directory.config.get("max_position_embeddings") or length)
         model = BiEncoder(directory, min(length, most))
         model.encode([PROBE])  # damaged weights are found now, not after the work
         known = str(Path(place).resolve()) if Path(place).is_dir() else str(place)  # or the name of a package
-        encoder = cls(EncoderEntry(model.record, known, tuple(one for one in FIELDS if one in fields)))
+        encoder = cls(EncoderEntry(model.record, known, tuple(one for one in ENCODED_FIELDS if one in fields)))
         encoder._model = model
         return encoder
-
-    @property
-    def name(self) -> str:
-        """The name of the model."""
-        return self.entry.model.name
 
     def as_dict(self) -> dict[str, Any]:
         """Return what a record of a run says of the model."""
         return self.entry.model.as_dict()
-
-    @property
-    def digest(self) -> str:
-        """The digest of the model."""
-        return self.entry.model.digest
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The encoded fields."""
-        return self.entry.fields
 
     def adopt(self, other: object) -> None:
         """Use the model of another encoder if it is loaded already and the same."""
@@ -146,64 +142,26 @@ class IndexEncoder:
         return BiEncoder(directory, self.entry.model.length)
 
 
-Ints = npt.NDArray[np.int64]
-Values = npt.NDArray[np.float32]
-Halves = npt.NDArray[np.float16]
-GRAPH_FROM = 5_000  # vectors from which on exact search takes more than about 15 ms (docs/results/models.md)
-CONNECTIVITY = 16
-EXPANSION_ADD = 128
-EXPANSION_SEARCH = 1_000
-BLOCK = 65_536
-
-
-class Nearest:
-    """A graph over the rows of a matrix, mapped from its file."""
-
-    def __init__(self, path: Path) -> None:
-        self._graph: Any = library("usearch.index").Index.restore(str(path), view=True)
-
-    def rows(self, query: Values, k: int) -> Ints:
-        """Return the rows of about the k nearest vectors, in ascending order."""
-        self._graph.expansion_search = max(EXPANSION_SEARCH, k)
-        return np.sort(np.asarray(self._graph.search(query, k).keys, np.int64))
-
-
-class NearRows(NamedTuple):
-    """Rows of a matrix and their similarities to a query, best first; equal ones in the order of rows."""
-
-    rows: Ints
-    scores: Values
-
-
-def search_rows(matrix: Halves, query: Values, k: int, graph: Nearest | None) -> NearRows:
-    """Return about the k nearest vectors by a graph, with their exact similarities; without a graph exactly the k
-    nearest."""
-    if graph is None:
-        return exact_search(matrix, query, k)
-    rows = graph.rows(query, k)
-    near = exact_search(matrix[rows], query, k)
-    return NearRows(rows[near.rows], near.scores)
-
-
-def exact_search(matrix: Halves, query: Values, k: int) -> NearRows:
-    """Return the k nearest vectors."""
+def search_rows(matrix: Halves, query: Values, k: int, graph: Any | None) -> Hits:
+    """Return rows of a matrix with their similarities to a query, equal ones in the order of rows: about the k nearest
+    by a graph, exactly the k nearest without one."""
+    if graph is not None:
+        graph.expansion_search = max(EXPANSION_SEARCH, k)
+        rows = np.sort(np.asarray(graph.search(query, k).keys, np.int64))
+        near = search_rows(matrix[rows], query, k, None)
+        return Hits(rows[near.numbers], near.scores)
     scores = np.empty(len(matrix), np.float32)
     for start in range(0, len(matrix), BLOCK):
         scores[start : start + BLOCK] = matrix[start : start + BLOCK].astype(np.float32) @ query
     best = np.argpartition(-scores, k - 1)[:k] if k < len(scores) else np.arange(len(scores))
     order = best[np.lexsort((best, -scores[best]))]
-    return NearRows(order.astype(np.int64), scores[order])
+    return Hits(order.astype(np.int64), scores[order].astype(np.float64))
 
 
 def write_nearest(folder: Path, field: str, matrix: Halves) -> None:
     """Write the graph of a field, if it has enough vectors."""
-    if len(matrix) >= GRAPH_FROM:
-        build_graph(matrix).save(str(_path(folder, field)))
-
-
-def build_graph(matrix: Halves) -> Any:
-    """Return a graph over the rows of a matrix. One thread inserts them, so that the same vectors give the same
-    graph."""
+    if len(matrix) < GRAPH_FROM:
+        return
     graph = library("usearch.index").Index(
         ndim=matrix.shape[1],
         metric="cos",
@@ -214,13 +172,14 @@ def build_graph(matrix: Halves) -> Any:
     )
     for start in range(0, len(matrix), BLOCK):
         block = np.ascontiguousarray(matrix[start : start + BLOCK], np.float32)
-        graph.add(np.arange(start, start + len(block)), block, threads=1)
-    return graph
+        graph.add(np.arange(start, start + len(block)), block, threads=1)  # so the same vectors give the same graph
+    graph.save(str(_path(folder, field)))
 
 
-def open_nearest(folder: Path, field: str) -> Nearest | None:
-    """Open the graph of a field, if it has one."""
-    return Nearest(_path(folder, field)) if _path(folder, field).is_file() else None
+def open_nearest(folder: Path, field: str) -> Any | None:
+    """Map the graph of a field from its file, if it has one."""
+    path = _path(folder, field)
+    return library("usearch.index").Index.restore(str(path), view=True) if path.is_file() else None
 
 
 def _path(folder: Path, field: str) -> Path:
@@ -237,7 +196,7 @@ class FieldVectors:
         self.matrix: npt.NDArray[np.float16] = read_array(folder / f"{field}.npy")
 
     @cached_property
-    def nearest(self) -> Nearest | None:
+    def nearest(self) -> Any | None:
         """The vector index, if the segment is large enough to have one."""
         return open_nearest(self._folder, self.field)
 
@@ -246,40 +205,33 @@ class FieldVectors:
         return np.argsort(self.ids, kind="stable")
 
     @cached_property
-    def _hashes(self) -> Ints:
+    def _hashes(self) -> tuple[Ints, Ints]:
+        """The hashes of texts, and their rows in the order of hashes."""
         hashes: Ints = read_array(self._folder / f"{self.field}.hashes.npy")
-        return hashes
-
-    @cached_property
-    def _by_hash(self) -> Ints:
-        return np.argsort(self._hashes, kind="stable")
+        return hashes, np.argsort(hashes, kind="stable")
 
     def with_ids(self, ids: Ints) -> Ints:
         """Return the rows of posts, -1 for those that are not here."""
-        return _rows(self.ids, self._by_id, ids)
+        return find_sorted(self.ids, ids, self._by_id)
 
     def with_hashes(self, hashes: Ints) -> Ints:
         """Return the rows of texts by their hashes, -1 for unknown texts."""
-        return _rows(self._hashes, self._by_hash, hashes)
+        held, order = self._hashes
+        return find_sorted(held, hashes, order)
 
     def search(self, query: Values, k: int) -> Hits:
         """Return the k posts with the largest similarity, best first."""
         near = search_rows(self.matrix, query, k, self.nearest)
-        return Hits(self.ids[near.rows], near.scores.astype(np.float64))
+        return Hits(self.ids[near.numbers], near.scores)
 
 
 class EncodedPosts:
-    """The vectors of the posts of an index, over all its segments. A post that a later segment has replaced is read
-    there."""
+    """The vectors of posts over all segments. A post that a later segment has replaced is read there."""
 
     def __init__(self, segments: Sequence[Mapping[str, FieldVectors]], encoder: IndexEncoder) -> None:
         self._segments = segments
         self.encoder = encoder
-
-    @property
-    def fields(self) -> tuple[str, ...]:
-        """The encoded fields."""
-        return self.encoder.entry.fields
+        self.fields = encoder.fields
 
     def vectors(self, field: str, ids: Ints) -> Values:
         """Return the vectors of posts; zero for posts without one."""
@@ -294,11 +246,9 @@ class EncodedPosts:
         return values
 
     def search(self, field: str, query: Values, k: int) -> Hits:
-        """Return the k posts of a field with the largest similarity, best first; posts that were replaced or deleted
-        may be among them."""
-        found = [segment[field].search(query, k) for segment in self._segments if field in segment]
-        ids = np.concatenate([one.numbers for one in found]) if found else np.empty(0, np.int64)
-        scores = np.concatenate([one.scores for one in found]) if found else np.empty(0)
+        """Return the k posts with the largest similarity, best first; replaced or deleted posts may be among them."""
+        found = [NO_HITS, *(segment[field].search(query, k) for segment in self._segments if field in segment)]
+        ids, scores = (np.concatenate(values) for values in zip(*found, strict=True))
         order = np.lexsort((ids, -scores))[:k]
         return Hits(ids[order], scores[order])
 
@@ -306,11 +256,3 @@ class EncodedPosts:
 def open_fields(folder: Path, fields: Sequence[EncodedField]) -> dict[str, FieldVectors]:
     """Open the vectors of a segment; none if it has no such folder."""
     return {field: FieldVectors(folder, field) for field in fields} if folder.is_dir() else {}
-
-
-def _rows(values: Ints, order: Ints, wanted: Ints) -> Ints:
-    if not len(values):
-        return np.full(len(wanted), -1, np.int64)
-    at = np.minimum(np.searchsorted(values, wanted, sorter=order), len(values) - 1)
-    rows = order[at]
-    return np.where(values[rows] == wanted, rows, -1)

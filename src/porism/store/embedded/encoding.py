@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import BATCH, FIELDS, OPTION, EncodedField, PostText, post_texts
+from porism.analysis.terms import BATCH, ENCODER, EncodedField, PostText, post_texts
 from porism.corpus.content import Content, batched
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
@@ -39,57 +39,37 @@ UNFINISHED = "encoded.unfinished"
 BLOCK = 256  # texts of a block
 
 
-class EncodedBlock(NamedTuple):
-    """The ids, hashes of texts and vectors of some posts."""
-
-    ids: Ints
-    hashes: Ints
-    vectors: Halves
-
-
-def encode_segment(
-    content: Content,
-    questions: Sequence[int],
-    segment: Path,
-    encoder: IndexEncoder,
-    known: Sequence[FieldVectors] = (),
-    progress: Progress | None = None,
-) -> Path:
-    """Write the vectors of the threads of these questions into a segment; return their folder."""
-    try:
-        return _encode_segment(content, questions, segment, encoder, known, progress)
-    except PorismError:  # of the model: to continue makes no sense
-        shutil.rmtree(segment / UNFINISHED, ignore_errors=True)
-        raise
-
-
-def _encode_segment(
+def write_encoded(
     content: Content,
     questions: Sequence[int],
     segment: Path,
     encoder: IndexEncoder,
     known: Sequence[FieldVectors],
-    progress: Progress | None,
-) -> Path:
-    work = segment / UNFINISHED
-    for field in encoder.entry.fields:
-        place = work / f"{field}-{encoder.entry.model.digest}-{encoder.entry.model.length}"
-        place.mkdir(parents=True, exist_ok=True)
-        total = len(questions) if field != "answers" else _count_answers(content, questions)
-        own = [one for one in known if one.field == field]
-        with (progress or Silent()).stage(f"encoding {field}", total) as advance:
-            _write_blocks(place, post_texts(content, field, questions), encoder, own, advance)
-    finished = segment / encoder.entry.folder
-    shutil.rmtree(finished, ignore_errors=True)  # of a run that was killed: no commit names it
-    joined = work / "joined"
-    shutil.rmtree(joined, ignore_errors=True)
-    joined.mkdir()
-    for field in encoder.entry.fields:
-        blocks = sorted((work / f"{field}-{encoder.entry.model.digest}-{encoder.entry.model.length}").glob("*.npz"))
-        _join(blocks, joined, field, encoder.entry.model.dimensions)
-    joined.replace(finished)
+    progress: Progress | None = None,
+) -> None:
+    """Write the vectors of the threads of these questions into a segment, and their vector index."""
+    work, entry = segment / UNFINISHED, encoder.entry
+    finished, joined = segment / entry.folder, work / "joined"
+    places = {field: work / f"{field}-{entry.model.digest}-{entry.model.length}" for field in entry.fields}
+    try:
+        for field, place in places.items():
+            place.mkdir(parents=True, exist_ok=True)
+            total = len(questions) if field != "answers" else _count_answers(content, questions)
+            own = [one for one in known if one.field == field]
+            with (progress or Silent()).stage(f"encoding {field}", total) as advance:
+                _write_blocks(place, post_texts(content, field, questions), encoder, own, advance)
+        for left in (finished, joined):  # of a run that was killed: no commit names it
+            shutil.rmtree(left, ignore_errors=True)
+        joined.mkdir()
+        for field, place in places.items():
+            _join(sorted(place.glob("*.npz")), joined, field, entry.model.dimensions)
+        joined.replace(finished)
+    except PorismError:  # of the model: to continue makes no sense
+        shutil.rmtree(work, ignore_errors=True)
+        raise
     shutil.rmtree(work)
-    return finished
+    for name, vectors in open_fields(finished, entry.fields).items():
+        write_nearest(finished, name, vectors.matrix)
 
 
 def _count_answers(content: Content, questions: Sequence[int]) -> int:
@@ -113,7 +93,12 @@ def _write_blocks(
         ids = np.array([one.id for one in chunk], np.int64)
         hashes = np.array([hash64(one.text) for one in chunk], np.int64)
         if not _is_done(path, ids, hashes):
-            _save(path, EncodedBlock(ids, hashes, _vectors(chunk, hashes, encoder, known)))
+            unfinished = path.with_suffix(".part")  # so that a block is complete or absent
+            with unfinished.open("wb") as stream:
+                np.savez(stream, ids=ids, hashes=hashes, vectors=_vectors(chunk, hashes, encoder, known))
+                stream.flush()
+                os.fsync(stream.fileno())
+            unfinished.replace(path)
         advance(len(chunk))
     for path in sorted(place.glob("*.npz"))[number:]:
         path.unlink()
@@ -139,16 +124,6 @@ def _vectors(chunk: Sequence[PostText], hashes: Ints, encoder: IndexEncoder, kno
         wanted = np.flatnonzero(missing)
         vectors[wanted] = encoder.encode([chunk[at].text for at in wanted.tolist()]).astype(np.float16)
     return vectors
-
-
-def _save(path: Path, block: EncodedBlock) -> None:
-    """Write a block so that it is complete or absent."""
-    unfinished = path.with_suffix(".part")
-    with unfinished.open("wb") as stream:
-        np.savez(stream, ids=block.ids, hashes=block.hashes, vectors=block.vectors)
-        stream.flush()
-        os.fsync(stream.fileno())
-    unfinished.replace(path)
 
 
 def _join(blocks: Sequence[Path], folder: Path, field: EncodedField, dimensions: int) -> None:
@@ -205,7 +180,7 @@ def _encode(place: Path, manifest: Manifest, encoder: IndexEncoder, progress: Pr
     for entry in manifest.segments:
         for path in sorted((place / entry.name / encoder.entry.folder).iterdir()):
             files[str(path.relative_to(place))] = describe_file(path)
-    options = {**manifest.options, OPTION: encoder.entry.as_option()}
+    options = {**manifest.options, ENCODER: encoder.entry.as_option()}
     after = replace(manifest, options=options, files=files, generation=manifest.generation + 1)
     save_manifest(place, after)
     return after
@@ -217,7 +192,7 @@ def remove_vectors(index: str | Path) -> None:
     with only_writer(place):
         manifest = read_manifest(place, SEARCH)
         files = {name: file for name, file in manifest.files.items() if not _is_vector(name)}
-        options = {name: value for name, value in manifest.options.items() if name != OPTION}
+        options = {name: value for name, value in manifest.options.items() if name != ENCODER}
         after = replace(manifest, options=options, files=files, generation=manifest.generation + 1)
         save_manifest(place, after)
         _remove_others(place, after)
@@ -234,20 +209,6 @@ def _remove_others(place: Path, manifest: Manifest) -> None:
 def _is_vector(name: str) -> bool:
     """Return whether a file of an index belongs to the vectors of posts."""
     return not set(FOLDERS).isdisjoint(Path(name).parts)
-
-
-def write_encoded(
-    content: Content,
-    questions: Sequence[int],
-    segment: Path,
-    encoder: IndexEncoder,
-    known: Sequence[FieldVectors],
-    progress: Progress | None = None,
-) -> None:
-    """Write the vectors of a segment and their vector index."""
-    folder = encode_segment(content, questions, segment, encoder, known, progress)
-    for field, vectors in open_fields(folder, encoder.entry.fields).items():
-        write_nearest(folder, field, vectors.matrix)
 
 
 def encode_new_segment(
@@ -273,11 +234,6 @@ def open_encoded(index: Path, manifest: Manifest, place: str | Path | None = Non
         return None
     segments = [open_fields(index / one.name / entry.folder, entry.fields) for one in manifest.segments]
     return EncodedPosts(segments, IndexEncoder(entry, place))
-
-
-def chosen_fields(names: Sequence[str]) -> tuple[EncodedField, ...]:
-    """Return the fields of a request, in their order."""
-    return tuple(field for field in FIELDS if field in names)
 
 
 def _known(index: Path, manifest: Manifest) -> list[FieldVectors]:

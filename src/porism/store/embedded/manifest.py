@@ -126,7 +126,12 @@ def read_manifest(directory: Path, kind: str, *, collection: str | None = None) 
             where=str(directory),
             fix=rebuild,
         )
-    _check_sizes(directory, manifest)
+    for name, part in manifest.files.items():
+        path = directory / name
+        size = path.stat().st_size if path.is_file() else None
+        if size != part.size:
+            fact = "is missing" if size is None else f"has {size} bytes and should have {part.size}"
+            raise DamageError(f"{name} {fact}", where=str(directory), fix=rebuild)
     return manifest
 
 
@@ -158,12 +163,3 @@ def _parse(directory: Path) -> Manifest:
         return Manifest(**raw, files=files, segments=segments, retired=retired)
     except (ValueError, TypeError, KeyError, AttributeError):
         raise DamageError("is not a manifest that can be read", where=str(path), fix=rebuild) from None
-
-
-def _check_sizes(directory: Path, manifest: Manifest) -> None:
-    for name, part in manifest.files.items():
-        path = directory / name
-        size = path.stat().st_size if path.is_file() else None
-        if size != part.size:
-            fact = "is missing" if size is None else f"has {size} bytes and should have {part.size}"
-            raise DamageError(f"{name} {fact}", where=str(directory), fix=REBUILD.format(directory))

@@ -1,30 +1,118 @@
-"""A store in a folder: the index that `porism index` made, and the collection that it was built from."""
+"""A store in a folder: the index that `porism index` made, and the collection that it was built from. Verifying reads
+every file of both and compares it with its checksum."""
 
 from __future__ import annotations
 
 import json
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
+from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from porism.analysis.pieces import OPTION as ENCODER
+from porism.analysis.terms import ENCODER
 from porism.corpus.content import Content
 from porism.corpus.store.collection import Collection
-from porism.corpus.store.schema import DATABASE
+from porism.corpus.store.parts import REBUILD as REBUILD_COLLECTION
+from porism.corpus.store.schema import DATABASE, MANIFEST
 from porism.errors import PorismError
-from porism.integrity import StoredFile, Verification, Verify, check_opened
-from porism.progress import Progress
-from porism.store.embedded.learned_files import read_concepts, read_vocabulary
+from porism.integrity import (
+    Damage,
+    DamageError,
+    FileChecksum,
+    StoredFile,
+    Verification,
+    Verify,
+    check_opened,
+    damaged_files,
+    leftovers,
+)
+from porism.progress import Progress, Silent
+from porism.store.embedded.learned import read_concepts, read_vocabulary
 from porism.store.embedded.manifest import NAME, RANKING, REBUILD, SEARCH, Manifest, read_manifest, save_manifest
-from porism.store.embedded.segments.opening import open_segments
-from porism.store.embedded.verify import DamageFinder, stored_files, verify_commit
-from porism.store.local import LocalSnapshot, unit_counts, view_counts
-from porism.store.protocols import Learned, LogPosition, StoreInfo, StoreStatus
+from porism.store.embedded.segments.reading import open_segments
+from porism.store.local import LocalSnapshot, counts_of
+from porism.store.protocols import Learned, LogPosition, StoreStatus
+from porism.store.records import StoreInfo
 from porism.store.weighting import ViewCounts
 
 if TYPE_CHECKING:
     from porism.store.embedded.segments.writer import IndexWriter
+
+NO_ENCODER = "none"  # in place of a model: search without vectors of posts
+
+
+def verify_place(path: Path, progress: Progress | None = None) -> list[Verification]:
+    """Read all files of a collection, or of an index and its collection."""
+    if not (path / MANIFEST).is_file():
+        fix = "name a folder that porism build or porism index made, or a journal"
+        raise PorismError("neither an index nor a collection", where=str(path), fix=fix)
+    if (path / DATABASE).is_file():  # also if its manifest is damaged
+        return [verify_collection(path, progress)]
+    own = verify_index(path, progress)
+    if not own.files:
+        return [own]
+    try:
+        return [own, verify_collection(collection_of(path), progress)]
+    except PorismError as error:
+        return [own, _unreadable(collection_of(path), "collection", error)]
+
+
+def verify_collection(path: Path, progress: Progress | None = None) -> Verification:
+    """Read all files of a collection."""
+    try:
+        with Collection.open(path, verify="none") as collection:
+            return _verified(path, "collection", collection.files, REBUILD_COLLECTION, progress)
+    except DamageError as error:
+        return _unreadable(path, "collection", error)
+
+
+def verify_index(path: Path, progress: Progress | None = None) -> Verification:
+    """Read all files of an index."""
+    try:
+        files = read_manifest(path, SEARCH).files
+    except DamageError as error:
+        return _unreadable(path, "index", error)
+    return _verified(path, "index", files, REBUILD.format(path), progress)
+
+
+def collection_of(path: Path) -> Path:
+    """Return the place of the collection that an index was built from."""
+    return (path / str(read_manifest(path, SEARCH).options["collection"])).resolve()
+
+
+def verify_commit(path: Path, progress: Progress | None = None) -> list[Verification]:
+    """Read all files as `verify_place` does, again if an update has replaced files meanwhile."""
+    while True:
+        before = _commit(path)
+        found = verify_place(path, progress)
+        if not any(one.damages for one in found) or _commit(path) == before:
+            return found
+
+
+def _commit(path: Path) -> bytes:
+    """Return the manifest as it is: an update changes it."""
+    try:
+        return (path / MANIFEST).read_bytes()
+    except OSError:
+        return b""
+
+
+def _verified(
+    path: Path, kind: str, files: Mapping[str, FileChecksum], fix: str, progress: Progress | None
+) -> Verification:
+    size = sum(file.size for file in files.values())
+    with (progress or Silent()).stage(f"verify {path.name}", size) as advance:
+        damages = tuple(damaged_files(path, files, fix, advance))
+    # What is no damage but should be known: folders of killed processes, files without a checksum.
+    remarks = (*leftovers(path), *([] if files else [f"{path} has no checksums: an earlier version made it"]))
+    return Verification(str(path), kind, len(files), size, damages, remarks)
+
+
+def _unreadable(path: Path, kind: str, error: PorismError) -> Verification:
+    return Verification(str(path), kind, 0, 0, (Damage(error.where, error.message, error.fix),))
 
 
 class ContentSnapshot:
@@ -49,9 +137,6 @@ class ContentSnapshot:
     statistics = search = threads = formulas = posts = locate = _refuse
 
 
-NO_ENCODER = "none"  # in place of a model: search without vectors of posts
-
-
 class EmbeddedStore:
     """An index in a folder. `encoder` is where the model of its vectors is now, or NO_ENCODER to leave the vectors out;
     `verify` says what is compared with its checksums before it is read: "quick" the smaller files, "all" every file,
@@ -60,13 +145,9 @@ class EmbeddedStore:
     def __init__(self, path: str | Path, verify: Verify = "quick", encoder: str | Path | None = None) -> None:
         self.path = Path(path)
         self._verify: Verify = verify
+        self.address = str(self.path)
         self._encoder = encoder
-        self._damage = DamageFinder(self.path)
-
-    @property
-    def address(self) -> str:
-        """The path of the folder."""
-        return str(self.path)
+        self._damage_lock = Lock()
 
     def status(self) -> StoreStatus:
         """Return what the newest commit is, by its manifest."""
@@ -99,15 +180,37 @@ class EmbeddedStore:
 
     def files(self) -> list[StoredFile]:
         """Return the files of the index and of its collection."""
-        return stored_files(self.path)
+        place = collection_of(self.path)
+        with Collection.open(place, verify="none") as collection:
+            of_collection = dict(collection.files)
+        own = read_manifest(self.path, SEARCH).files
+        fix = REBUILD.format(self.path)
+        return [
+            *(StoredFile(self.path, name, file, fix) for name, file in own.items()),
+            *(StoredFile(place, name, file, REBUILD_COLLECTION) for name, file in of_collection.items()),
+        ]
 
     def verify(self, progress: Progress | None = None) -> list[Verification]:
         """Read every file of the index and of its collection."""
         return verify_commit(self.path, progress)
 
-    def explained(self) -> AbstractContextManager[None]:
-        """Return a context in which errors that come from damaged files are reported as such."""
-        return self._damage.explained()
+    @cached_property
+    def _damages(self) -> tuple[Damage, ...]:
+        return tuple(damage for one in self.verify() for damage in one.damages)
+
+    @contextmanager
+    def explained(self) -> Iterator[None]:
+        """Report an unexpected error as damage of the files, if there is any. They are read at most once."""
+        try:
+            yield
+        except PorismError:
+            raise
+        except Exception as error:
+            with self._damage_lock:
+                damages = self._damages
+            if not damages:
+                raise
+            raise DamageError.of(damages[0]) from error
 
     def writer(self, source: str = "update", wait: float = 0.0) -> IndexWriter:
         """Return a writer of the index."""
@@ -138,32 +241,32 @@ class EmbeddedStore:
     def _open(self, manifest: Manifest) -> LocalSnapshot:
         collection = self._collection(manifest)
         check_opened(self.path, manifest.files, REBUILD.format(self.path), self._verify)
-        opened = open_segments(self.path, manifest)
+        opened, learned = open_segments(self.path, manifest), self.path / manifest.segments[0].name
         encoded = None
         if self._encoder != NO_ENCODER and (ENCODER in manifest.options or self._encoder is not None):
-            from porism.store.embedded.encoding import (
-                open_encoded,  # most indexes have none, and need nothing for them
-            )
+            from porism.store.embedded.encoding import open_encoded  # most indexes have none, and need nothing for them
 
             encoded = open_encoded(self.path, manifest, self._encoder)
+        place, name = self.path.resolve(), collection.name
+        if collection.path.resolve().is_relative_to(place):  # an update has put it there: it has the name of the index
+            name = place.parent.name if place.name == "index" else place.name
         info = StoreInfo(
             self.address,
-            self._name(collection),
+            name,
             manifest.generation,
             collection.digest,
-            unit_counts(opened.documents, opened.formulas),
-            view_counts(opened.documents, opened.formulas),
+            *counts_of(opened.documents, opened.formulas),
             has_links=bool(manifest.options.get("links", True)),
         )
-        learned = Learned(
+        known = Learned(
             opened.formulas,
-            read_concepts(opened.learned / "posts"),
-            read_vocabulary(opened.learned),
+            read_concepts(learned / "posts"),
+            read_vocabulary(learned),
             opened.documents.vectors,
             str(manifest.options.get(RANKING, "")),
             None if encoded is None else encoded.encoder,
         )
-        return LocalSnapshot(info, learned, collection, opened.documents, opened.formulas, encoded)
+        return LocalSnapshot(info, known, collection, opened.documents, opened.formulas, encoded)
 
     def _collection(self, manifest: Manifest) -> Collection:
         home = (self.path / str(manifest.options["collection"])).resolve()
@@ -176,25 +279,14 @@ class EmbeddedStore:
             )
         return collection
 
-    def _name(self, collection: Collection) -> str:
-        """Return the name of the collection; that of the index, if an update has put the collection into it."""
-        place = self.path.resolve()
-        if not collection.path.resolve().is_relative_to(place):
-            return collection.name
-        return place.parent.name if place.name == "index" else place.name
-
 
 class CollectionStore:
     """A collection in a folder, without an index: content only."""
 
     def __init__(self, path: str | Path, verify: Verify = "quick") -> None:
         self.path = Path(path)
+        self.address = str(self.path)
         self._verify: Verify = verify
-
-    @property
-    def address(self) -> str:
-        """The path of the folder."""
-        return str(self.path)
 
     def status(self) -> StoreStatus:
         """Return what the collection is."""

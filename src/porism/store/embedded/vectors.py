@@ -1,12 +1,10 @@
-"""Vectors of threads, trained on the collection itself: threads whose terms occur in similar contexts have similar
-vectors.
+"""Learn vectors of threads from the collection itself: threads whose terms occur in similar contexts have similar ones.
 
 Latent semantic analysis: the singular vectors of the (sampled) matrix of threads and terms. No pretrained model is
 needed."""
 
 from __future__ import annotations
 
-from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +12,15 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.schema import FIELDS, THREAD
+from porism.store.embedded.posts.store import Matrix, Vectors, unit_vectors
 from porism.store.embedded.storage.columns import ArrayWriter, read_array
 from porism.store.embedded.storage.rows import FIELD_SHIFT, MOST_COUNT, Rows
+from porism.store.embedded.terms.dictionary import find_sorted
+from porism.store.records import spread
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_matrix
 
-VECTOR_FAMILIES = ("words", "tuples")
 DIMENSIONS = 200
 MOST_TERMS = 30_000
 SAMPLE = 20_000  # threads that the basis is learned from; the others are projected
@@ -29,7 +29,6 @@ BLOCK = 1024  # threads that are projected together
 SEED = 1
 SMALL_MATRIX = 300  # rows or columns up to which a matrix is decomposed exactly, not by iteration
 
-Matrix = npt.NDArray[np.float32]
 Ints = npt.NDArray[np.int64]
 
 
@@ -41,77 +40,23 @@ def write_vectors(directory: Path, family: str, rows: Path) -> None:
     np.save(directory / f"vectors.{family}.codes.npy", threads.codes[by_code])
     np.save(directory / f"vectors.{family}.idf.npy", threads.idf[by_code])
     np.save(directory / f"vectors.{family}.basis.npy", basis[by_code].astype(np.float16))
-    with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.shape[1]) as vectors:
-        for at in range(0, len(threads), BLOCK):
-            block = np.arange(at, min(at + BLOCK, len(threads)))
-            vectors.append(_unit(threads.matrix(block) @ basis))
+    _write_threads(directory, family, threads, basis)
 
 
 def project_vectors(directory: Path, family: str, rows: Path, vectors: Vectors, codes: Ints) -> None:
     """Write the vectors of the threads of a later segment on the basis of the first one; `codes` are the codes of all
     terms there, UNKNOWN for new terms."""
     basis = vectors.basis
-    columns, known = basis.columns(codes)
-    own = np.where(known, columns, -1).astype(np.int32)
+    own = find_sorted(basis.codes, codes).astype(np.int32)
     threads = ThreadTerms(Rows(rows, family), read_array(directory / "threads.npy"), own, basis.idf)
-    with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.matrix.shape[1]) as out:
+    _write_threads(directory, family, threads, basis.matrix.astype(np.float32))
+
+
+def _write_threads(directory: Path, family: str, threads: ThreadTerms, basis: Matrix) -> None:
+    with ArrayWriter(directory / f"vectors.{family}.npy", "<f2", basis.shape[1]) as vectors:
         for at in range(0, len(threads), BLOCK):
             block = np.arange(at, min(at + BLOCK, len(threads)))
-            out.append(_unit(threads.matrix(block) @ basis.matrix.astype(np.float32)))
-
-
-class Basis:
-    """The basis that projects terms: codes in ascending order, their idf, and a row of the matrix for each."""
-
-    def __init__(self, directory: Path, family: str) -> None:
-        self.codes: Ints = np.load(directory / f"vectors.{family}.codes.npy")
-        self.idf: Matrix = np.load(directory / f"vectors.{family}.idf.npy")
-        self.matrix: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.basis.npy")
-
-    def columns(self, codes: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
-        """Return the positions of codes in the basis, and which codes it has; other positions mean nothing."""
-        if not len(self.codes):
-            return np.zeros(len(codes), np.int64), np.zeros(len(codes), np.bool_)
-        at = np.minimum(np.searchsorted(self.codes, codes), len(self.codes) - 1)
-        return at, self.codes[at] == codes
-
-
-class Vectors:
-    """The vectors of a family, and the basis that projects a query. Later segments have no basis of their own."""
-
-    def __init__(self, directory: Path, family: str) -> None:
-        self._directory = directory
-        self._family = family
-        self._threads: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.npy")
-
-    @cached_property
-    def basis(self) -> Basis:
-        """The basis."""
-        return Basis(self._directory, self._family)
-
-    @property
-    def dimensions(self) -> int:
-        """The length of a vector."""
-        return int(self._threads.shape[1])
-
-    def query(self, codes: Ints, weights: Matrix) -> Matrix:
-        """Return the vector of a query's terms, of length 1 (or 0 if no term is in the vocabulary)."""
-        basis = self.basis
-        if not len(basis.codes) or not len(codes):
-            return np.zeros(basis.matrix.shape[1], np.float32)
-        at, known = basis.columns(codes)
-        at = at[known]
-        return _unit((weights[known] * basis.idf[at]) @ basis.matrix[at].astype(np.float32))
-
-    def threads(self, rows: Ints) -> Matrix:
-        """Return the vectors of threads."""
-        return half_floats().take(self._threads.view(np.uint16).take(rows, axis=0))
-
-
-@cache
-def half_floats() -> Matrix:
-    """Return every half-precision number by its bits: looking up takes half the time of converting."""
-    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+            vectors.append(unit_vectors(threads.matrix(block) @ basis))
 
 
 class ThreadTerms:
@@ -134,7 +79,7 @@ class ThreadTerms:
 
         starts, ends = self._rows.starts[self._first[threads]], self._rows.starts[self._first[threads + 1]]
         sizes = ends - starts
-        places = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+        places = spread(starts, sizes)
         columns = self._column[self._rows.codes[places]]
         known = columns >= 0
         cells = self._rows.cells[places[known]]
@@ -183,9 +128,3 @@ def learn_basis(threads: StoredThreadTerms) -> Matrix:
     else:
         vectors = svds(matrix.tocsr(), k=size, random_state=SEED)[2][::-1]
     return np.ascontiguousarray(vectors.T, np.float32)
-
-
-def _unit(vectors: Matrix) -> Matrix:
-    lengths = np.sqrt((vectors * vectors).sum(-1, keepdims=True))
-    unit: Matrix = vectors / np.maximum(lengths, 1e-9)
-    return unit.astype(np.float32)

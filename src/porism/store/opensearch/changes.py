@@ -21,13 +21,12 @@ from porism.hashing import hash64
 from porism.store.embedded.formulas.build import FormulaPart
 from porism.store.embedded.formulas.codes import encode_expressions
 from porism.store.embedded.formulas.store import KEY_TYPES, TYPES, EmbeddedFormulas
-from porism.store.embedded.posts.store import EmbeddedPosts
+from porism.store.embedded.posts.store import VECTOR_FAMILIES, EmbeddedPosts
 from porism.store.embedded.segments.writer import write_later_segment
 from porism.store.embedded.storage.columns import read_array, read_columns
 from porism.store.embedded.storage.records import encode_records
 from porism.store.embedded.terms.dictionary import Dictionary
 from porism.store.embedded.terms.postings import PostingLists
-from porism.store.embedded.vectors import VECTOR_FAMILIES
 from porism.store.opensearch.documents import (
     ThreadRecords,
     binary,

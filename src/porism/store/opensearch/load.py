@@ -30,10 +30,9 @@ from porism.hashing import hash64
 from porism.progress import Progress, Silent
 from porism.store.embedded.formulas.store import TYPES
 from porism.store.embedded.manifest import RANKING
-from porism.store.embedded.posts.store import POST_TYPES
+from porism.store.embedded.posts.store import POST_TYPES, VECTOR_FAMILIES
 from porism.store.embedded.storage.columns import read_array, read_columns
 from porism.store.embedded.terms.postings import PostingLists
-from porism.store.embedded.vectors import VECTOR_FAMILIES
 from porism.store.opensearch.address import ClusterAddress
 from porism.store.opensearch.connection import Cluster
 from porism.store.opensearch.documents import (

@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FAMILIES, FIELDS
 from porism.store.embedded.formulas.store import expand_trees
+from porism.store.embedded.posts.store import VECTOR_FAMILIES, half_floats
 from porism.store.embedded.storage.records import Records, decode_records
-from porism.store.embedded.vectors import VECTOR_FAMILIES, half_floats
 from porism.store.records import Formulas, PathRows, SymbolSequences, Threads
 
 Ints = npt.NDArray[np.int64]

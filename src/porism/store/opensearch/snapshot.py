@@ -10,8 +10,8 @@ import numpy as np
 from porism.analysis.schema import FIELDS, VISUAL_FAMILY, Unit, View
 from porism.errors import PorismError
 from porism.integrity import DamageError
-from porism.store.embedded.learned_files import read_concepts, read_vocabulary
-from porism.store.embedded.vectors import VECTOR_FAMILIES, Basis, Matrix, Vectors
+from porism.store.embedded.learned import read_concepts, read_vocabulary
+from porism.store.embedded.posts.store import VECTOR_FAMILIES, Basis, Matrix, Vectors
 from porism.store.local import limited
 from porism.store.opensearch.content import ClusterContent
 from porism.store.opensearch.generation import Generation, table_folder
@@ -21,17 +21,19 @@ from porism.store.opensearch.rows import USERS, unpack_parts
 from porism.store.opensearch.schema import WINDOW, Kind
 from porism.store.opensearch.searching import PushedSearch, exact_hits, is_pushed, lengths, term_request, text_request
 from porism.store.opensearch.tables import Tables
-from porism.store.protocols import Learned, Option, StoreInfo
+from porism.store.protocols import Learned
 from porism.store.records import (
     NO_HITS,
     UNKNOWN,
     Formulas,
     Hits,
     Ints,
+    Option,
     Positions,
     Search,
     StoredPost,
     StoredPosts,
+    StoreInfo,
     Term,
     TermQuery,
     TermStatistics,

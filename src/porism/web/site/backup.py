@@ -32,7 +32,7 @@ from porism.lab.judging.journal import Journal
 from porism.locks import only_writer
 from porism.progress import Progress, Silent
 from porism.store.embedded.manifest import SEARCH, read_manifest
-from porism.store.embedded.verify import collection_of
+from porism.store.embedded.store import collection_of
 from porism.store.state import State
 from porism.web.site.archive import Archive, ArchivedFile, BadTar, FolderArchive, HashingReader, TarArchive, tar_files
 

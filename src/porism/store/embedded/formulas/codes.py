@@ -8,6 +8,7 @@ only until the posts are written. Codes are ids of the formula index's dictionar
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -20,13 +21,24 @@ from porism.analysis.terms import BRACKETS, FORMULA_ANALYSERS, SMALLEST, LayoutT
 from porism.corpus.content import Content
 from porism.formula.binary import unpack_operators
 from porism.store.embedded.formulas.packed_layouts import LayoutTable, layout_table
-from porism.store.embedded.storage.columns import ColumnWriter, read_columns
-from porism.store.embedded.terms.bulk_hashing import hash_hexadecimal
-from porism.store.embedded.terms.dictionary import DictionaryWriter, Hashes, hash_terms, local_codes
+from porism.store.embedded.storage.columns import ColumnWriter, OpenFiles, read_columns
+from porism.store.embedded.terms.dictionary import DictionaryWriter, Hashes, hash_hexadecimal, hash_terms, local_codes
+from porism.store.records import spread
 
 Ints = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.uint32]
 Mask = npt.NDArray[np.bool_]
+MISSING = -1
+FORMS = "forms"  # the folder of the table that stays
+AT_ONCE = 100_000  # expressions whose codes are copied together
+FORM_TYPES = {"first": "<i8", "form": "<u8", "parts_end": "<u4", "parts": "<u4"}
+ITEM_TYPES = {
+    "expression": "<i8",
+    "form": "<u8",
+    **{f"{family}_end": "<i8" for family in FORMULA_FAMILIES},
+    **{f"{family}_code": "<u4" for family in FORMULA_FAMILIES},
+}
+HASH_TYPES = dict.fromkeys(FORMULA_FAMILIES, "<u8")
 
 
 class LocalTerms(NamedTuple):
@@ -80,19 +92,6 @@ def _indexed_first(sizes: Ints, codes: Codes, hashes: Hashes, indexed: Mask) -> 
     return LocalTerms(sizes, numbers[codes], hashes[order], indexed[order])
 
 
-MISSING = -1
-FORMS = "forms"  # the folder of the table that stays
-AT_ONCE = 100_000  # expressions whose codes are copied together
-FORM_TYPES = {"first": "<i8", "form": "<u8", "parts_end": "<u4", "parts": "<u4"}
-ITEM_TYPES = {
-    "expression": "<i8",
-    "form": "<u8",
-    **{f"{family}_end": "<i8" for family in FORMULA_FAMILIES},
-    **{f"{family}_code": "<u4" for family in FORMULA_FAMILIES},
-}
-HASH_TYPES = dict.fromkeys(FORMULA_FAMILIES, "<u8")
-
-
 class CodeLists(NamedTuple):
     """The term codes of some formulas in one family: how many each formula has, and the codes."""
 
@@ -130,19 +129,19 @@ def _indexed_codes(terms: LocalTerms) -> CodeLists:
 
 
 class ExtraFormulas(NamedTuple):
-    """Expressions that are not indexed as formulas but occur in posts: their codes, and the hashes of the codes by
-    family."""
+    """Expressions that occur in posts, but not as formulas of the index: their codes, and hashes by family."""
 
     encoded: EncodedFormulas
     hashes: dict[str, Hashes]
 
 
-class CodesWriter:
+class CodesWriter(OpenFiles):
     """Append formulas to a folder that `FormulaCodes` reads after `finish`; use it in a `with` statement."""
 
     def __init__(self, directory: Path) -> None:
+        super().__init__()
         self._directory = directory
-        self._columns = ColumnWriter(directory / "items", ITEM_TYPES)
+        self._columns = self._stack.enter_context(ColumnWriter(directory / "items", ITEM_TYPES))
         self._ends = dict.fromkeys(FORMULA_FAMILIES, 0)
 
     def add(self, block: EncodedFormulas, ids: Mapping[str, Codes]) -> None:
@@ -153,12 +152,6 @@ class CodesWriter:
             self._columns.append(f"{family}_end", self._ends[family] + np.cumsum(sizes))
             self._columns.append(f"{family}_code", ids[family][codes])
             self._ends[family] += len(codes)
-
-    def __enter__(self) -> CodesWriter:
-        return self
-
-    def __exit__(self, *error: Any) -> None:
-        self._columns.__exit__(*error)
 
     def finish(self, dictionaries: Mapping[str, DictionaryWriter], forms: Path, first: int = 1) -> None:
         """Write the hashes of all terms, and the forms and sub-expressions by expression id, from the id `first` on."""
@@ -192,24 +185,6 @@ def _append_forms(columns: ColumnWriter, items: Mapping[str, Any], first: int) -
         )
 
 
-class PartCodes:
-    """The codes of the sub-expressions of every expression, mapped."""
-
-    def __init__(self, directory: Path) -> None:
-        columns = read_columns(directory, FORM_TYPES)
-        self._ends: Ints = columns["parts_end"]
-        self._codes: Codes = columns["parts"]
-        self.first = int(columns["first"][0])
-
-    def codes(self, expression: int) -> list[int]:
-        """Return the codes of an expression; none if the index does not know it."""
-        at = expression - self.first
-        if not 0 <= at < len(self._ends):
-            return []
-        found: list[int] = self._codes[self._ends[at - 1] if at else 0 : self._ends[at]].tolist()
-        return found
-
-
 class KnownCodes(Protocol):
     """Terms of expressions that are looked up by their ids. Codes are positions in `hashes`; `ends` says where those of
     an item end."""
@@ -220,11 +195,9 @@ class KnownCodes(Protocol):
 
     def items(self, expressions: Ints) -> Ints:
         """Return the item of each expression, MISSING for those whose terms were not computed."""
-        ...
 
     def forms(self, expressions: Ints) -> Hashes:
         """Return the form of each expression, 0 for a small one."""
-        ...
 
 
 class FormulaCodes:
@@ -264,34 +237,25 @@ class FormulaCodes:
             stops = self.ends[family][all_items[known]]
             sizes = stops - np.where(all_items[known], self.ends[family][all_items[known] - 1], 0)
             ends[family] = np.cumsum(sizes)
-            places = np.arange(int(sizes.sum())) + np.repeat(stops - ends[family], sizes)
+            places = spread(stops - sizes, sizes)
             used, local = np.unique(self.codes[family][places], return_inverse=True)
             codes[family], hashes[family] = local.astype(np.uint32), self.hashes[family][used]
         return CodesExcerpt(expressions, items, self.forms(expressions), ends, codes, hashes)
 
 
+@dataclass
 class CodesExcerpt:
     """The terms of some expressions, as a value that a worker without the files gets."""
 
-    def __init__(
-        self,
-        expressions: Ints,
-        items: Ints,
-        forms: Hashes,
-        ends: Mapping[str, Ints],
-        codes: Mapping[str, Codes],
-        hashes: Mapping[str, Hashes],
-    ) -> None:
-        self._expressions = expressions
-        self._items = items
-        self._forms = forms
-        self.ends = ends
-        self.codes = codes
-        self.hashes = hashes
+    _expressions: Ints
+    _items: Ints
+    _forms: Hashes
+    ends: Mapping[str, Ints]
+    codes: Mapping[str, Codes]
+    hashes: Mapping[str, Hashes]
 
     def opened(self) -> CodesExcerpt:
-        """Return the excerpt as a worker reads it: not writable, as mapped arrays are, so that loops are compiled once
-        for both."""
+        """Return the excerpt, not writable as mapped arrays are, so that loops are compiled once for both."""
         for arrays in (self.ends, self.codes):
             for array in arrays.values():
                 array.setflags(write=False)

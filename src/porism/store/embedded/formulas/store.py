@@ -14,12 +14,13 @@ import numpy.typing as npt
 
 from porism.analysis.schema import FORMULA_FAMILIES
 from porism.integrity import DamageError
-from porism.store.embedded.formulas.codes import FORMS, PartCodes
+from porism.store.embedded.formulas.codes import FORM_TYPES, FORMS
 from porism.store.embedded.manifest import Manifest, read_manifest
 from porism.store.embedded.storage.columns import CountedKeys, read_columns
-from porism.store.embedded.terms.embedded import DeletedTerms, DocumentUnits, EmbeddedTermIndex
+from porism.store.embedded.terms.dictionary import find_sorted
+from porism.store.embedded.terms.embedded import DocumentUnits, EmbeddedTermIndex, look_up
 from porism.store.embedded.terms.postings import NO_UNITS, UnitMap
-from porism.store.records import UNKNOWN, Formulas, Ints, PathRows, SymbolSequences
+from porism.store.records import Formulas, Ints, PathRows, SymbolSequences
 
 LEVEL, WINDOW, MEMORY = 6, -12, 4  # trees are small; preparing a larger window takes longer than compressing
 RAW = -15  # without header and checksum: the manifest has the digest of the file
@@ -32,6 +33,18 @@ FREQUENT = (
     "V!i O!apply V!k N!3 U!plus N!0 O!minus \u2212 O!SUB + V!a U!eq O!SUP = M!()1x1 U!times O!divide V!x V!n N!2 N!1"
 )
 DICTIONARY = FREQUENT.replace(" ", "\0").encode()
+KIND = "formulas"
+STATISTICS = "statistics.json"
+KEY_TYPES = {"key": "<u4", "key_count": "<u4"}
+# Columns and their types. Columns named *_at have one value for each formula: where its values end in the columns of
+# the same prefix.
+TYPES = {
+    "visual": "<i8", "expression": "<i8", "leaves": "<i2", "latex_at": "<i8", "latex": "u1", "trees_at": "<i8",
+    "trees": "u1", "layout_at": "<i8", "layout_label": "<i4", "layout_edge": "u1", "operator_at": "<i8",
+    "operator_label": "<i4", "path_at": "<i8", "path_above": "u1", "path_key": "<u4", "path_label": "<i4",
+}  # fmt: skip
+# The weight of a label runs from this, if every formula has it, to this + 1, if one formula has it.
+BASE_WEIGHT = 0.5
 
 
 def compress_trees(packed: bytes) -> bytes:
@@ -49,22 +62,6 @@ def expand_trees(data: bytes) -> bytes:
         raise DamageError(f"the stored trees of a formula are damaged: {error}", fix=fix) from None
 
 
-KIND = "formulas"
-STATISTICS = "statistics.json"
-KEY_TYPES = {"key": "<u4", "key_count": "<u4"}
-# Columns and their types. Columns named *_at have one value for each formula: where its values end in the columns of
-# the same prefix.
-TYPES = {
-    "visual": "<i8", "expression": "<i8", "leaves": "<i2", "latex_at": "<i8", "latex": "u1", "trees_at": "<i8",
-    "trees": "u1", "layout_at": "<i8", "layout_label": "<i4", "layout_edge": "u1", "operator_at": "<i8",
-    "operator_label": "<i4", "path_at": "<i8", "path_above": "u1", "path_key": "<u4", "path_label": "<i4",
-}  # fmt: skip
-
-
-# The weight of a label runs from this, if every formula has it, to this + 1, if one formula has it.
-BASE_WEIGHT = 0.5
-
-
 class LabelCounts(NamedTuple):
     """How many formulas have each label in their layout trees and in their operator trees, by label id."""
 
@@ -77,14 +74,13 @@ class DeletedFormulas(NamedTuple):
     family) and each label, and their path groups by key."""
 
     rows: Ints
-    terms: Mapping[str, DeletedTerms]
+    terms: Mapping[str, CountedKeys]
     labels: LabelCounts
     keys: CountedKeys
 
 
 class EmbeddedFormulas:
-    """An opened formula index. Deleted formulas count in no statistics and are found by no search. Their rows
-    remain."""
+    """An opened formula index. Deleted formulas have rows, but count in no statistics and are never found."""
 
     def __init__(self, directory: Path, manifest: Manifest, deleted: DeletedFormulas | None = None) -> None:
         self.directory = directory
@@ -92,39 +88,40 @@ class EmbeddedFormulas:
         self._columns = read_columns(directory / "rows", TYPES)
         statistics = json.loads((directory / STATISTICS).read_text("utf-8"))
         self._deleted = deleted
+        self.deleted: Ints = np.empty(0, np.int64) if deleted is None else deleted.rows
         rows = statistics["formulas"]
-        gone = 0 if deleted is None else len(deleted.rows)
-        self.formulas: int = rows - gone
-        unit_map = UnitMap(NO_UNITS, True, rows) if deleted is None else _without(deleted.rows, rows)
-        terms = None if deleted is None else deleted.terms
-        units = DocumentUnits({"formula": unit_map}, "formula")
-        self.terms = EmbeddedTermIndex(directory / "terms", FORMULA_FAMILIES, ("formula",), units, terms)
-        self.labels = {label: at for at, (label, _, _) in enumerate(statistics["labels"])}
+        units = UnitMap(NO_UNITS, True, rows)
         counts = np.array([row[1:] for row in statistics["labels"]], np.int64).reshape(-1, 2)
         self.label_counts = LabelCounts(counts[:, 0], counts[:, 1])
-        if deleted is not None:
-            own = deleted.labels
-            self.label_counts = LabelCounts(counts[:, 0] - own.layout, counts[:, 1] - own.operators)
-        self.layout_weights = label_weights(self.label_counts.layout, self.formulas)
-        self.operator_weights = label_weights(self.label_counts.operators, self.formulas)
-        self._parts = PartCodes(directory / FORMS)
         keys = read_columns(directory / "keys", KEY_TYPES)
         self._keys = CountedKeys(keys["key"], keys["key_count"])
-        self.path_group_count = int(keys["key_count"].sum()) - (
-            0 if deleted is None else int(deleted.keys.counts.sum())
+        self.path_group_count = int(keys["key_count"].sum())
+        if deleted is not None:
+            kept = np.arange(rows, dtype=np.int32)
+            kept[deleted.rows] = -1
+            units = UnitMap(kept, False, rows, len(deleted.rows))
+            own = deleted.labels
+            self.label_counts = LabelCounts(counts[:, 0] - own.layout, counts[:, 1] - own.operators)
+            self.path_group_count -= int(deleted.keys.counts.sum())
+        self.formulas: int = rows - units.deleted
+        terms = None if deleted is None else deleted.terms
+        self.terms = EmbeddedTermIndex(
+            directory / "terms", FORMULA_FAMILIES, ("formula",), DocumentUnits({"formula": units}, "formula"), terms
         )
+        self.labels = {label: at for at, (label, _, _) in enumerate(statistics["labels"])}
+        self.layout_weights = label_weights(self.label_counts.layout, self.formulas)
+        self.operator_weights = label_weights(self.label_counts.operators, self.formulas)
+        self.unseen_label_weight = float(label_weights([0], self.formulas)[0])
+        forms = read_columns(directory / FORMS, FORM_TYPES)
+        self._part_ends: Ints = forms["parts_end"]
+        self._part_codes: npt.NDArray[np.uint32] = forms["parts"]
+        self.first_expression = int(forms["first"][0])  # of those whose sub-expressions this index has
 
     @classmethod
     def open(cls, directory: str | Path, *, collection: str | None = None) -> EmbeddedFormulas:
-        """Open an index that `build_formula_index` made, if `collection` is given only that of the collection with this
-        digest."""
+        """Open an index that `build_formula_index` made; `collection`: only that of the one with this digest."""
         place = Path(directory)
         return cls(place, read_manifest(place, KIND, collection=collection))
-
-    @property
-    def unseen_label_weight(self) -> float:
-        """The weight of a label that no formula has."""
-        return float(label_weights([0], self.formulas)[0])
 
     def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
         """Return ln(all path groups / path groups with this key) for each key. An unseen key counts as seen once."""
@@ -132,8 +129,8 @@ class EmbeddedFormulas:
 
     def path_groups(self, keys: npt.NDArray[np.uint32]) -> Ints:
         """Return how many path groups have each key."""
-        counts = _look_up(self._keys, keys)
-        return counts if self._deleted is None else counts - _look_up(self._deleted.keys, keys)
+        counts = look_up(self._keys, keys)
+        return counts if self._deleted is None else counts - look_up(self._deleted.keys, keys)
 
     def fetch(self, rows: Ints, records: Any = None) -> Formulas:
         """Return formulas in one batch. It refers to the mapped columns and copies none of them."""
@@ -150,16 +147,16 @@ class EmbeddedFormulas:
             records,
         )
 
-    def trees(self, rows: Sequence[int]) -> list[bytes]:
+    def trees(self, rows: Ints) -> list[bytes]:
         """Return the packed trees of formulas."""
         return [expand_trees(data) for data in self._bytes("trees", rows)]
 
-    def latex(self, rows: Sequence[int]) -> list[str]:
+    def latex(self, rows: Ints) -> list[str]:
         """Return the LaTeX of formulas."""
         return [text.decode("utf-8", "surrogatepass") for text in self._bytes("latex", rows)]
 
-    def _bytes(self, name: str, rows: Sequence[int]) -> list[bytes]:
-        starts, ends = spans(self._columns[f"{name}_at"], np.array(rows, np.int64))
+    def _bytes(self, name: str, rows: Ints) -> list[bytes]:
+        starts, ends = spans(self._columns[f"{name}_at"], rows)
         values = self._columns[name]
         return [values[start:end].tobytes() for start, end in zip(starts.tolist(), ends.tolist(), strict=True)]
 
@@ -169,57 +166,29 @@ class EmbeddedFormulas:
 
     def rows(self, visual_ids: Ints) -> Ints:
         """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
-        held = self._columns["visual"]
-        if not len(held):
-            return np.full(len(visual_ids), UNKNOWN, np.int64)
-        at = np.minimum(np.searchsorted(held, visual_ids), len(held) - 1)
-        return np.where(held[at] == visual_ids, at, UNKNOWN)
+        return find_sorted(self._columns["visual"], visual_ids)
 
     def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
-        """Return the codes of the sub-expressions of expressions."""
-        return [self._parts.codes(number) for number in expressions]
-
-    @property
-    def first_expression(self) -> int:
-        """The first of the expressions whose sub-expressions this index has."""
-        return self._parts.first
+        """Return the codes of the sub-expressions of expressions; none for those that the index does not know."""
+        found: list[list[int]] = []
+        for number in expressions:
+            at = number - self.first_expression
+            if 0 <= at < len(self._part_ends):
+                start = self._part_ends[at - 1] if at else 0
+                found.append(self._part_codes[start : self._part_ends[at]].tolist())
+            else:
+                found.append([])
+        return found
 
     @property
     def all_visual_ids(self) -> Ints:
         """The visual ids of all rows, also of deleted ones."""
         return self._columns["visual"].astype(np.int64)
 
-    @property
-    def deleted(self) -> Ints:
-        """The rows of deleted formulas."""
-        return np.empty(0, np.int64) if self._deleted is None else self._deleted.rows
 
-
-class Spans(NamedTuple):
-    """Where the values of each row start and end in a column."""
-
-    starts: Ints
-    ends: Ints
-
-
-def spans(ends: npt.NDArray[Any], rows: Ints) -> Spans:
-    """Return the spans of rows in a column, given the ends of all rows."""
-    return Spans(np.where(rows > 0, ends[rows - 1], 0), np.asarray(ends[rows]))
-
-
-def _without(deleted: Ints, rows: int) -> UnitMap:
-    """Return the units of formulas: rows, without the deleted ones."""
-    units = np.arange(rows, dtype=np.int32)
-    units[deleted] = -1
-    return UnitMap(units, False, rows, len(deleted))
-
-
-def _look_up(counted: CountedKeys, keys: npt.NDArray[np.uint32]) -> Ints:
-    """Return the counts of keys, 0 for those that were not counted."""
-    if not len(counted.keys):
-        return np.zeros(len(keys), np.int64)
-    at = np.minimum(np.searchsorted(counted.keys, keys), len(counted.keys) - 1)
-    return np.where(counted.keys[at] == keys, counted.counts[at], 0).astype(np.int64)
+def spans(ends: npt.NDArray[Any], rows: Ints) -> tuple[Ints, Ints]:
+    """Return where the values of rows start and end in a column, given the ends of all rows."""
+    return np.where(rows > 0, ends[rows - 1], 0), np.asarray(ends[rows])
 
 
 def inverse_frequency(path_groups: Ints, total: int) -> npt.NDArray[np.float64]:

@@ -1,10 +1,10 @@
-"""Read the index of posts: `TermIndex` and `DocumentStore` over mapped files and the collection."""
+"""Read the index of posts: terms, records and vectors of threads over mapped files."""
 
 from __future__ import annotations
 
 from collections.abc import Collection as Names
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,15 +13,19 @@ import numpy.typing as npt
 
 from porism.analysis.schema import EVERY_FIELD, FAMILIES, FIELDS, TAG_FAMILY, Unit
 from porism.caching import cached_method
-from porism.store.embedded.storage.columns import read_array, read_columns
+from porism.store.embedded.storage.columns import CountedKeys, read_array, read_columns
 from porism.store.embedded.storage.records import RecordsReader
-from porism.store.embedded.terms.embedded import DeletedTerms, DocumentUnits, EmbeddedTermIndex, Mask
+from porism.store.embedded.terms.dictionary import find_sorted
+from porism.store.embedded.terms.embedded import DocumentUnits, EmbeddedTermIndex, Mask
 from porism.store.embedded.terms.postings import UnitMap
-from porism.store.embedded.vectors import VECTOR_FAMILIES, Vectors
-from porism.store.records import UNKNOWN, Filter, Positions, Term, Threads
+from porism.store.records import UNKNOWN, Filter, Positions, Term, Threads, spread
 
 # Attributes of posts, one column each.
 POST_TYPES = {"id": "<i8", "year": "<i2", "votes": "<i4", "accepted": "u1"}
+Ints = npt.NDArray[np.int64]
+Matrix = npt.NDArray[np.float32]
+FILTERS_KEPT = 16
+VECTOR_FAMILIES = ("words", "tuples")  # whose terms vectors are learned from
 
 
 def thread_of_posts(first: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.ndarray[tuple[int], np.dtype[np.int32]]:
@@ -29,15 +33,65 @@ def thread_of_posts(first: np.ndarray[tuple[int], np.dtype[np.int64]]) -> np.nda
     return np.repeat(np.arange(len(first) - 1, dtype=np.int32), np.diff(first))
 
 
-Ints = npt.NDArray[np.int64]
-FILTERS_KEPT = 16
+class Basis:
+    """The basis that projects terms: codes in ascending order, their idf, and a row of the matrix for each."""
+
+    def __init__(self, directory: Path, family: str) -> None:
+        self.codes: Ints = np.load(directory / f"vectors.{family}.codes.npy")
+        self.idf: Matrix = np.load(directory / f"vectors.{family}.idf.npy")
+        self.matrix: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.basis.npy")
+
+
+class Vectors:
+    """The vectors of a family, and the basis that projects a query. Later segments have no basis of their own."""
+
+    def __init__(self, directory: Path, family: str) -> None:
+        self._directory = directory
+        self._family = family
+        self._threads: npt.NDArray[np.float16] = read_array(directory / f"vectors.{family}.npy")
+
+    @cached_property
+    def basis(self) -> Basis:
+        """The basis."""
+        return Basis(self._directory, self._family)
+
+    @property
+    def dimensions(self) -> int:
+        """The length of a vector."""
+        return int(self._threads.shape[1])
+
+    def query(self, codes: Ints, weights: Matrix) -> Matrix:
+        """Return the vector of a query's terms, of length 1 (or 0 if no term is in the vocabulary)."""
+        basis = self.basis
+        if not len(basis.codes) or not len(codes):
+            return np.zeros(basis.matrix.shape[1], np.float32)
+        at = find_sorted(basis.codes, codes)
+        known = at >= 0
+        return unit_vectors((weights[known] * basis.idf[at[known]]) @ basis.matrix[at[known]].astype(np.float32))
+
+    def threads(self, rows: Ints) -> Matrix:
+        """Return the vectors of threads."""
+        return half_floats().take(self._threads.view(np.uint16).take(rows, axis=0))
+
+
+@cache
+def half_floats() -> Matrix:
+    """Return every half-precision number by its bits: looking up takes half the time of converting."""
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16).astype(np.float32)
+
+
+def unit_vectors(vectors: Matrix) -> Matrix:
+    """Return vectors of length 1, or 0 where they are 0."""
+    lengths = np.sqrt((vectors * vectors).sum(-1, keepdims=True))
+    unit: Matrix = vectors / np.maximum(lengths, 1e-9)
+    return unit.astype(np.float32)
 
 
 class DeletedThreads(NamedTuple):
     """Deleted threads: their rows in ascending order, and how many contain each term, by family."""
 
     rows: Ints
-    terms: Mapping[str, DeletedTerms]
+    terms: Mapping[str, CountedKeys]
 
 
 class EmbeddedPosts:
@@ -102,7 +156,7 @@ class EmbeddedPosts:
         first, end = self._first[threads], self._first[threads + 1]
         ends = np.cumsum(end - first)
         starts = ends - (end - first)
-        posts = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(first - starts, end - first)
+        posts = spread(first, end - first)
         rows = self._records.read(threads, end - first, sorted(families))
         columns = self._attributes
         return Threads(
@@ -129,14 +183,11 @@ class EmbeddedPosts:
 
     def locate(self, ids: Ints) -> Positions:
         """Return where posts are."""
-        held, order = self._attributes["id"], self._by_id
         threads, positions = np.full(len(ids), UNKNOWN, np.int64), np.zeros(len(ids), np.int64)
-        if len(held):
-            at = np.minimum(np.searchsorted(held, ids, sorter=order), len(held) - 1)
-            known = held[order[at]] == ids
-            rows = order[at[known]]
-            threads[known] = np.searchsorted(self._first, rows, side="right") - 1
-            positions[known] = rows - self._first[threads[known]]
+        rows = find_sorted(self._attributes["id"], ids, self._by_id)
+        known = rows >= 0
+        threads[known] = np.searchsorted(self._first, rows[known], side="right") - 1
+        positions[known] = rows[known] - self._first[threads[known]]
         return Positions(threads, positions)
 
     @cached_property
@@ -156,14 +207,11 @@ class EmbeddedPosts:
         allowed = allowed & allow.passes(self._attributes["year"], self._attributes["accepted"].astype(np.bool_))
         threads = thread_of_posts(self._first)
         for tag in allow.tags:
-            allowed = allowed & self._tagged(tag)[threads]
+            tagged = np.zeros(len(self._first) - 1, np.bool_)
+            tagged[self.terms.documents(Term(TAG_FAMILY, tag), EVERY_FIELD)] = True
+            allowed = allowed & tagged[threads]
         if unit != "thread":
             return allowed[is_question] if unit == "question" else allowed[~is_question]
         kept = np.zeros(len(self._first) - 1, np.bool_)
         kept[threads[allowed]] = True
         return kept
-
-    def _tagged(self, tag: str) -> Mask:
-        mask = np.zeros(len(self._first) - 1, np.bool_)
-        mask[self.terms.documents(Term(TAG_FAMILY, tag), EVERY_FIELD)] = True
-        return mask

@@ -17,7 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import OPTION
+from porism.analysis.terms import ENCODER
 from porism.corpus.store.collection import Collection
 from porism.corpus.update.delta import merge_parts, write_generation
 from porism.locks import only_writer
@@ -26,7 +26,7 @@ from porism.store.embedded.build import write_segment
 from porism.store.embedded.encoding import encode_new_segment
 from porism.store.embedded.formulas.build import FormulaPart
 from porism.store.embedded.manifest import SEARCH, Manifest, SegmentEntry, read_manifest
-from porism.store.embedded.segments.opening import IndexSegment, open_segment
+from porism.store.embedded.segments.reading import IndexSegment, open_segment
 from porism.store.embedded.segments.writer import (
     COLLECTION,
     FOLDER,
@@ -96,7 +96,11 @@ def _merge(place: Path, chosen: int | None, progress: Progress) -> bool:
             start = chosen if len(folders) > 1 else None
         if start is None:
             return False
-        snapshot = _Snapshot(manifest, start, segments, _first_part(place, segments, folders, start), len(folders))
+        first_part = start
+        if start > 1:  # that of the segment: deletions make parts, too, that no segment belongs to
+            wanted = (place / segments[start].entry.name / COLLECTION).resolve()
+            first_part = [folder.resolve() for folder in folders].index(wanted)
+        snapshot = _Snapshot(manifest, start, segments, first_part, len(folders))
         (place / FOLDER).mkdir(exist_ok=True)
         work = Path(tempfile.mkdtemp(dir=place / FOLDER, prefix=f"{MERGE}{os.getpid()}-"))
         try:
@@ -105,14 +109,6 @@ def _merge(place: Path, chosen: int | None, progress: Progress) -> bool:
         finally:
             shutil.rmtree(work, ignore_errors=True)
     return is_committed or _merge(place, chosen, progress)
-
-
-def _first_part(index: Path, segments: Sequence[IndexSegment], folders: Sequence[Path], start: int) -> int:
-    """Return the first part of the collection that is merged: that of the first merged segment."""
-    if start < 2:  # deletions make parts, too, that no segment belongs to
-        return start
-    wanted = (index / segments[start].entry.name / COLLECTION).resolve()
-    return [folder.resolve() for folder in folders].index(wanted)
 
 
 def _write(index: Path, work: Path, snapshot: _Snapshot, collection: Collection, progress: Progress) -> None:
@@ -142,12 +138,12 @@ def _commit(index: Path, work: Path, snapshot: _Snapshot) -> bool:
         entries, count = manifest.segments, len(snapshot.segments)
         if [one.name for one in entries[:count]] != [one.entry.name for one in snapshot.segments]:
             return False
-        if manifest.options.get(OPTION) != snapshot.manifest.options.get(OPTION):  # the merged segment would lack them
+        if manifest.options.get(ENCODER) != snapshot.manifest.options.get(ENCODER):  # the segment would lack them
             return False
         name = new_folder(index, manifest)
         work.replace(index / name)
         with open_collection_of(index, manifest) as present:
-            merged = _merged_entry(index, name, snapshot, entries, present, manifest.generation + 1)
+            merged = _merged_entry(index, name, snapshot, entries, manifest.generation + 1)
             folder = index / name / COLLECTION
             folders = [*present.part_folders[: snapshot.first_part], folder, *present.part_folders[snapshot.parts :]]
             own = "" if snapshot.first_part else Collection.open(folder).digest
@@ -158,12 +154,7 @@ def _commit(index: Path, work: Path, snapshot: _Snapshot) -> bool:
 
 
 def _merged_entry(
-    index: Path,
-    name: str,
-    snapshot: _Snapshot,
-    entries: Sequence[SegmentEntry],
-    present: Collection,
-    generation: int,
+    index: Path, name: str, snapshot: _Snapshot, entries: Sequence[SegmentEntry], generation: int
 ) -> list[SegmentEntry]:
     """Return the entry of the merged segment, if there is any, without what was deleted since the merge began."""
     if not snapshot.segments[snapshot.start :]:

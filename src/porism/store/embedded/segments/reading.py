@@ -1,11 +1,12 @@
-"""Posts and formulas of several segments, read as those of one index. A visual id that is not deleted is in exactly one
-of them."""
+"""Open the segments of an index with their deletions, and read posts and formulas of several as those of one. A visual
+id that is not deleted is in exactly one of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from collections.abc import Collection as Names
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,12 +15,32 @@ import numpy.typing as npt
 from porism.analysis.schema import FAMILIES, FORMULA_FAMILIES, Unit
 from porism.caching import cached_method
 from porism.compiled import compiled
-from porism.store.embedded.formulas.store import EmbeddedFormulas, inverse_frequency, label_weights
-from porism.store.embedded.posts.store import EmbeddedPosts
+from porism.store.embedded.formulas.store import KIND as FORMULAS
+from porism.store.embedded.formulas.store import (
+    DeletedFormulas,
+    EmbeddedFormulas,
+    LabelCounts,
+    inverse_frequency,
+    label_weights,
+)
+from porism.store.embedded.manifest import Manifest, SegmentEntry, read_manifest
+from porism.store.embedded.posts.store import DeletedThreads, EmbeddedPosts
 from porism.store.embedded.segments.term_index import RowMap, SegmentedTermIndex
-from porism.store.records import UNKNOWN, Formulas, Ints, PathRows, Positions, SymbolSequences, TermRows, Threads
+from porism.store.embedded.storage.columns import HEADERS, CountedKeys
+from porism.store.embedded.terms.dictionary import find_sorted
+from porism.store.records import (
+    UNKNOWN,
+    Formulas,
+    Ints,
+    PathRows,
+    Positions,
+    SymbolSequences,
+    TermRows,
+    Threads,
+    spread,
+)
 
-NO_MAPPING = np.empty(0, np.uint32)
+Labels = npt.NDArray[np.int32]
 
 
 class _Part(NamedTuple):
@@ -65,12 +86,10 @@ class SegmentedPosts:
             return self._segments[0].fetch(threads, families, vectors, lookup)
         if len(parts) == 1 and not parts[0].segment:
             return parts[0].threads._replace(numbers=threads)
-        sizes = np.empty(len(threads), np.int64)
-        for part in parts:
-            sizes[part.positions] = part.threads.ends - part.threads.starts
+        sizes = _placed([part.positions for part in parts], [part.threads.ends - part.threads.starts for part in parts])
         ends = np.cumsum(sizes)
         starts = ends - sizes
-        places = [_spread(starts[part.positions], sizes[part.positions]) for part in parts]
+        places = [spread(starts[part.positions], sizes[part.positions]) for part in parts]
         return Threads(
             threads,
             starts,
@@ -99,8 +118,7 @@ class SegmentedPosts:
         out = np.empty(size, np.uint32), np.empty(size, np.uint8), np.empty(size, np.uint8)
         for part, own, at in zip(parts, rows, places, strict=True):
             mapping = self.terms.codes[family].mapping(part.segment)
-            own_codes = NO_MAPPING if mapping is None else mapping
-            _copy_entries(*own[:5], own_codes, (ends - sizes)[at], *out)
+            _copy_entries(*own[:5], mapping, (ends - sizes)[at], *out)
         return TermRows(ends - sizes, ends, *out, _placed(places, [own.lengths for own in rows]))
 
     def post_ids(self, unit: Unit, rows: Ints) -> Ints:
@@ -123,12 +141,6 @@ class SegmentedPosts:
         return Positions(threads, positions)
 
 
-def _spread(starts: Ints, sizes: Ints) -> Ints:
-    """Return all positions of spans: from each start on, as many as its size."""
-    places: Ints = np.arange(int(sizes.sum())) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
-    return places
-
-
 def _placed(places: Sequence[Ints], values: Sequence[npt.NDArray[Any]]) -> npt.NDArray[Any]:
     """Return one array with the values of each part at its places."""
     total = sum(len(at) for at in places)
@@ -140,17 +152,9 @@ def _placed(places: Sequence[Ints], values: Sequence[npt.NDArray[Any]]) -> npt.N
 
 @compiled
 def _copy_entries(
-    starts: Any,
-    ends: Any,
-    codes: Any,
-    fields: Any,
-    counts: Any,
-    mapping: Any,
-    targets: Any,
-    out: Any,
-    out_fields: Any,
-    out_counts: Any,
-) -> None:
+    starts: Any, ends: Any, codes: Any, fields: Any, counts: Any, mapping: Any, targets: Any, out: Any,
+    out_fields: Any, out_counts: Any,
+) -> None:  # fmt: skip
     """Copy the entries of rows to their targets, with the codes of a mapping if it has any."""
     for row in range(len(starts)):
         at = targets[row]
@@ -159,9 +163,6 @@ def _copy_entries(
             out_fields[at] = fields[entry]
             out_counts[at] = counts[entry]
             at += 1
-
-
-Labels = npt.NDArray[np.int32]
 
 
 class _FormulaPart(NamedTuple):
@@ -185,6 +186,8 @@ class SegmentedFormulas:
             np.array([self.labels.setdefault(label, len(self.labels)) for label in one.labels], np.int32)
             for one in segments
         ]
+        self.formulas = len(self._rows)
+        self.unseen_label_weight = float(label_weights([0], self.formulas)[0])
         self.layout_weights = self._weights(lambda one: one.label_counts.layout)
         self.operator_weights = self._weights(lambda one: one.label_counts.operators)
         self._path_groups = sum(one.path_group_count for one in segments)
@@ -198,16 +201,6 @@ class SegmentedFormulas:
         for ids, one in zip(self._label_ids, self._segments, strict=True):
             total[ids] += counts(one)
         return label_weights(total, self.formulas)
-
-    @property
-    def formulas(self) -> int:
-        """The number of formulas."""
-        return len(self._rows)
-
-    @property
-    def unseen_label_weight(self) -> float:
-        """The weight of a label that no formula has."""
-        return float(label_weights([0], self.formulas)[0])
 
     def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> npt.NDArray[np.float64]:
         """Return ln(all path groups / path groups with this key) for each key. An unseen key counts as seen once."""
@@ -232,24 +225,24 @@ class SegmentedFormulas:
         return Formulas(
             rows,
             self.visual_ids(rows),
-            SymbolSequences(layout.starts, layout.ends, **layout.columns),
-            SymbolSequences(operators.starts, operators.ends, operators.columns["labels"], np.empty(0, np.uint8)),
-            PathRows(paths.starts, paths.ends, **paths.columns, leaves=leaves),
+            SymbolSequences(**layout),
+            SymbolSequences(**operators, edges=np.empty(0, np.uint8)),
+            PathRows(**paths, leaves=leaves),
             records,
         )
 
-    def trees(self, rows: Sequence[int]) -> list[bytes]:
+    def trees(self, rows: Ints) -> list[bytes]:
         """Return the packed trees of formulas."""
         return self._each(rows, lambda segment, own: segment.trees(own))
 
-    def latex(self, rows: Sequence[int]) -> list[str]:
+    def latex(self, rows: Ints) -> list[str]:
         """Return the LaTeX of formulas."""
         return self._each(rows, lambda segment, own: segment.latex(own))
 
-    def _each(self, rows: Sequence[int], read: Callable[[EmbeddedFormulas, list[int]], list[Any]]) -> list[Any]:
+    def _each(self, rows: Ints, read: Callable[[EmbeddedFormulas, Ints], list[Any]]) -> list[Any]:
         found: list[Any] = [None] * len(rows)
-        for number, positions, own in self._rows.split(np.array(rows, np.int64)):
-            for at, value in zip(positions.tolist(), read(self._segments[number], own.tolist()), strict=True):
+        for number, positions, own in self._rows.split(rows):
+            for at, value in zip(positions.tolist(), read(self._segments[number], own), strict=True):
                 found[at] = value
         return found
 
@@ -259,11 +252,7 @@ class SegmentedFormulas:
 
     def rows(self, visual_ids: Ints) -> Ints:
         """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
-        held = self._visual_ids
-        if not len(held):
-            return np.full(len(visual_ids), UNKNOWN, np.int64)
-        at = np.minimum(np.searchsorted(held, visual_ids), len(held) - 1)
-        return np.where(held[at] == visual_ids, at, UNKNOWN)
+        return find_sorted(self._visual_ids, visual_ids)
 
     def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
         """Return the codes of sub-expressions. An expression is in the last segment that starts at or before its id."""
@@ -275,21 +264,75 @@ class SegmentedFormulas:
         return found
 
 
-class _Gathered(NamedTuple):
-    """Spans of a batch in new columns, and the columns by name."""
-
-    starts: Ints
-    ends: Ints
-    columns: dict[str, npt.NDArray[Any]]
-
-
-def _gather(parts: Sequence[_FormulaPart], read: Callable[[Formulas], Any], names: Sequence[str]) -> _Gathered:
-    """Copy the spans of all parts into new columns; labels become those of the index."""
+def _gather(
+    parts: Sequence[_FormulaPart], read: Callable[[Formulas], Any], names: Sequence[str]
+) -> dict[str, npt.NDArray[Any]]:
+    """Copy the spans of all parts into new columns, with their starts and ends; labels become those of the index."""
     found, places = [read(part.formulas) for part in parts], [part.positions for part in parts]
     sizes = _placed(places, [own.ends - own.starts for own in found])
     ends = np.cumsum(sizes)
-    sources = [_spread(own.starts, own.ends - own.starts) for own in found]
-    targets = [_spread((ends - sizes)[at], sizes[at]) for at in places]
+    sources = [spread(own.starts, own.ends - own.starts) for own in found]
+    targets = [spread((ends - sizes)[at], sizes[at]) for at in places]
     columns = {name: [getattr(own, name)[at] for own, at in zip(found, sources, strict=True)] for name in names}
     columns["labels"] = [part.labels[own] for part, own in zip(parts, columns["labels"], strict=True)]
-    return _Gathered(ends - sizes, ends, {name: _placed(targets, values) for name, values in columns.items()})
+    return {"starts": ends - sizes, "ends": ends, **{name: _placed(targets, own) for name, own in columns.items()}}
+
+
+class Deletions(NamedTuple):
+    """What is deleted from a segment."""
+
+    threads: DeletedThreads
+    formulas: DeletedFormulas
+
+
+def read_deletions(path: Path) -> Deletions:
+    """Read deletions."""
+    with HEADERS, np.load(path) as arrays:
+        posts, formulas = (
+            {
+                family: CountedKeys(arrays[f"{group}/{family}/codes"], arrays[f"{group}/{family}/documents"])
+                for family in families
+            }
+            for group, families in (("posts", FAMILIES), ("formulas", FORMULA_FAMILIES))
+        )
+        labels = LabelCounts(arrays["layout"], arrays["operators"])
+        keys = CountedKeys(arrays["keys"], arrays["key_counts"])
+        return Deletions(
+            DeletedThreads(arrays["threads"], posts), DeletedFormulas(arrays["formulas"], formulas, labels, keys)
+        )
+
+
+class IndexSegment(NamedTuple):
+    """An opened segment."""
+
+    entry: SegmentEntry
+    posts: EmbeddedPosts
+    formulas: EmbeddedFormulas
+    deletions: Deletions | None
+
+
+class OpenedSegments(NamedTuple):
+    """The segments of an index as one. What is learned is in the folder of the first segment."""
+
+    documents: EmbeddedPosts | SegmentedPosts
+    formulas: EmbeddedFormulas | SegmentedFormulas
+
+
+def open_segment(index: Path, entry: SegmentEntry, vectors: bool) -> IndexSegment:
+    """Open one segment of an index."""
+    directory = index / entry.name
+    deletions = read_deletions(index / entry.deletions) if entry.deletions else None
+    posts = EmbeddedPosts(directory / "posts", vectors=vectors, deleted=deletions.threads if deletions else None)
+    manifest = read_manifest(directory / "formulas", FORMULAS)
+    formulas = EmbeddedFormulas(directory / "formulas", manifest, deletions.formulas if deletions else None)
+    return IndexSegment(entry, posts, formulas, deletions)
+
+
+def open_segments(index: Path, manifest: Manifest) -> OpenedSegments:
+    """Open all segments of an index. A single one without deletions is read directly."""
+    vectors = bool(manifest.options.get("vectors", True))
+    segments = [open_segment(index, entry, vectors) for entry in manifest.segments]
+    if len(segments) == 1 and segments[0].deletions is None:
+        return OpenedSegments(segments[0].posts, segments[0].formulas)
+    formulas = SegmentedFormulas([one.formulas for one in segments])
+    return OpenedSegments(SegmentedPosts([one.posts for one in segments]), formulas)

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from porism.analysis.schema import View
 from porism.caching import cached_method
-from porism.store.embedded.terms.dictionary import Dictionary
+from porism.store.embedded.terms.dictionary import Dictionary, find_sorted
 from porism.store.embedded.terms.embedded import (
     VIEWS_KEPT,
     EmbeddedTermIndex,
@@ -28,11 +28,8 @@ from porism.store.weighting import BM25, BM25Plus, ViewCounts
 Ints = npt.NDArray[np.int64]
 
 
-class LocalTerm(NamedTuple):
-    """A term in the segment that has it first: the segment, and its code there."""
-
-    segment: int
-    code: int
+NO_MAPPING = np.empty(0, np.uint32)
+DELETED = -1
 
 
 class SegmentCodes:
@@ -82,9 +79,9 @@ class FamilyCodes:
         own = [later.by_id()[codes.new] for later, codes in zip(self._dictionaries[1:], self._later, strict=True)]
         return np.concatenate([self._dictionaries[0].by_id(), *own])
 
-    def mapping(self, segment: int) -> npt.NDArray[np.uint32] | None:
-        """Return the codes in the index of all codes of a segment; None for the first one, whose codes are the same."""
-        return self._later[segment - 1].codes if segment else None
+    def mapping(self, segment: int) -> npt.NDArray[np.uint32]:
+        """Return the codes in the index of all codes of a segment; none for the first one, whose codes are the same."""
+        return self._later[segment - 1].codes if segment else NO_MAPPING
 
     def to_index(self, segment: int, codes: Ints) -> Ints:
         """Return the codes in the index of codes of a segment."""
@@ -95,21 +92,7 @@ class FamilyCodes:
         if not segment:
             return np.where(codes < self._first_size, codes, UNKNOWN)
         own = self._later[segment - 1]
-        if not len(own.codes):
-            return np.full(len(codes), UNKNOWN, np.int64)
-        at = np.minimum(np.searchsorted(own.codes, codes, sorter=own.order), len(own.order) - 1)
-        return np.where(own.codes[own.order[at]] == codes, own.order[at], UNKNOWN)
-
-    def local(self, code: int) -> LocalTerm:
-        """Return the segment that has a term first, and the code of the term there."""
-        for segment in range(len(self._later), 0, -1):
-            own = self._later[segment - 1]
-            if code >= own.first:
-                return LocalTerm(segment, int(own.new[code - own.first]))
-        return LocalTerm(0, code)
-
-
-DELETED = -1
+        return find_sorted(own.codes, codes, own.order)
 
 
 class SegmentRows(NamedTuple):
@@ -200,8 +183,13 @@ class SegmentedTermIndex:
 
     def texts(self, family: str, codes: Ints) -> list[str]:
         """Return the terms with these codes, where the dictionaries keep texts."""
-        places = [self.codes[family].local(code) for code in codes.tolist()]
-        return [self._segments[one.segment].texts(family, np.array([one.code]))[0] for one in places]
+        found = [""] * len(codes)
+        for number, segment in enumerate(self._segments):
+            own = self.codes[family].to_segment(number, codes)
+            known = np.flatnonzero(own != UNKNOWN)
+            for at, text in zip(known.tolist(), segment.texts(family, own[known]), strict=True):
+                found[at] = text
+        return found
 
     def numbers(self, family: str, codes: Ints) -> Ints:
         """Return the terms with these codes, which are decimal numbers, as integers."""

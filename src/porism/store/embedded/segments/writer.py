@@ -2,59 +2,97 @@
 
 The manifest of the index is the commit point. It names the segments, their deletions and the collection, and is
 replaced atomically, so a reader sees all of a commit or nothing of it. What a writer that died has left is removed by
-the next one."""
+the next one. Readers do without this module, and so open sooner."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import time
-from collections.abc import Iterable, Sequence
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import AbstractContextManager, ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from porism.analysis.schema import FAMILIES, FORMULA_FAMILIES
+from porism.corpus.content import VisualTrees
+from porism.corpus.sources.raw import Dropped, Source
 from porism.corpus.store.collection import Collection
 from porism.corpus.store.parts import part_folders
-from porism.corpus.update.changes import Changes
-from porism.corpus.update.delta import DeltaWriter
+from porism.corpus.update.changes import Changes, PendingChanges
+from porism.corpus.update.delta import Delta, DeltaWriter
+from porism.corpus.update.sources import compare_source
 from porism.files import sync_folder
 from porism.integrity import FileChecksum, describe_file
 from porism.locks import only_writer
 from porism.progress import Silent
 from porism.store.embedded.build import collection_counts
 from porism.store.embedded.encoding import encode_new_segment
-from porism.store.embedded.formulas.build import FormulaPart, build_formula_index
-from porism.store.embedded.manifest import (
-    SEARCH,
-    Manifest,
-    Retired,
-    SegmentEntry,
-    read_manifest,
-    save_manifest,
+from porism.store.embedded.formulas.build import (
+    FormulaBlock,
+    FormulaPart,
+    build_formula_index,
+    formulas_with_label,
+    make_block,
 )
+from porism.store.embedded.formulas.store import DeletedFormulas, EmbeddedFormulas, LabelCounts
+from porism.store.embedded.manifest import SEARCH, Manifest, Retired, SegmentEntry, read_manifest, save_manifest
 from porism.store.embedded.posts.build import SegmentFolders, write_posts
-from porism.store.embedded.posts.store import EmbeddedPosts
-from porism.store.embedded.segments.opening import (
-    Deletions,
-    IndexSegment,
-    delete_formulas,
-    delete_threads,
-    no_deletions,
-    open_segment,
-    save_deletions,
-)
+from porism.store.embedded.posts.store import DeletedThreads, EmbeddedPosts
+from porism.store.embedded.segments.reading import Deletions, IndexSegment, open_segment
+from porism.store.embedded.storage.columns import CountedKeys
 from porism.store.embedded.terms.dictionary import Dictionary
 from porism.store.embedded.vectors import project_vectors
-from porism.store.local_writer import LocalWriter
 from porism.store.protocols import LogPosition
+from porism.store.records import UNKNOWN
 
 Ints = npt.NDArray[np.int64]
+FOLDER = "segments"
+GRACE = 600.0  # seconds for which replaced files stay, for readers that are just opening them
+COLLECTION = "collection"
+SYNC_THREADS = 16
+MERGE = "merge-"  # the folder of a merge that is under way: this, and the number of its process
+
+
+class LocalWriter(PendingChanges):
+    """Compares and makes changes of a collection."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+
+    @abstractmethod
+    def collection(self) -> AbstractContextManager[Collection]:
+        """Return a context in which the collection that is changed is open."""
+
+    @abstractmethod
+    def write(self, changes: Changes, made: DeltaWriter, position: LogPosition | None) -> None:
+        """Write changes, if they changed anything, and the position of a change log, if given."""
+
+    def compare(self, source: Source, delete_many: bool = False) -> list[Dropped]:
+        """Prepare the changes that bring the store to the state of a source; return what of the source is left out."""
+        with self.collection() as collection:
+            self.changes, self.source, dropped = compare_source(collection, source, delete_many)
+        return dropped
+
+    def commit(self, position: LogPosition | None = None) -> Delta:
+        """Make the changes visible to readers that open the store from now on; return what changed.
+
+        `position` is the last record of a change log that the changes come from. It is stored with them, so that no
+        record is applied twice."""
+        changes, self.changes = self.changes, Changes()
+        with self.collection() as collection:
+            made = DeltaWriter(collection, changes, self.source)
+            delta = made.apply()  # drops what cannot be made
+            if delta or position is not None:
+                self.write(changes, made, position)
+        return delta
 
 
 def write_later_segment(
@@ -73,13 +111,6 @@ def write_later_segment(
         codes = first.terms.dictionary(family).find_hashes(Dictionary(folders.posts / family).by_id())
         project_vectors(folders.posts, family, folders.rows, vectors, codes)
     shutil.rmtree(folders.passing)
-
-
-FOLDER = "segments"
-GRACE = 600.0  # seconds for which replaced files stay, for readers that are just opening them
-COLLECTION = "collection"
-SYNC_THREADS = 16
-MERGE = "merge-"  # the folder of a merge that is under way: this, and the number of its process
 
 
 class IndexWriter(LocalWriter):
@@ -155,6 +186,88 @@ class IndexWriter(LocalWriter):
             return commit(self.index, manifest, changed, entries)
 
 
+def no_deletions(labels: int) -> Deletions:
+    """Return empty deletions for a segment with this number of labels."""
+    empty = np.empty(0, np.int64)
+    counts = LabelCounts(np.zeros(labels, np.int64), np.zeros(labels, np.int64))
+    threads = DeletedThreads(empty, {family: CountedKeys(empty, empty) for family in FAMILIES})
+    terms = {family: CountedKeys(empty, empty) for family in FORMULA_FAMILIES}
+    keys = CountedKeys(np.empty(0, np.uint32), empty)
+    return Deletions(threads, DeletedFormulas(empty, terms, counts, keys))
+
+
+def delete_threads(posts: EmbeddedPosts, before: DeletedThreads, questions: Ints) -> DeletedThreads:
+    """Return the deletions of a segment after the threads of these questions are deleted from it, too."""
+    rows = np.setdiff1d(np.flatnonzero(np.isin(posts.question_ids, questions)), before.rows)
+    if not len(rows):
+        return before
+    batch = posts.fetch(rows, FAMILIES)
+    terms = {}
+    for family, found in batch.terms.items():
+        codes = [
+            np.unique(np.concatenate([found.keys[found.starts[at] : found.ends[at]] for at in range(start, end)]))
+            for start, end in zip(batch.starts.tolist(), batch.ends.tolist(), strict=True)
+        ]
+        terms[family] = _counted(before.terms[family], np.concatenate(codes).astype(np.int64))
+    return DeletedThreads(np.union1d(before.rows, rows), terms)
+
+
+def delete_formulas(formulas: EmbeddedFormulas, before: DeletedFormulas, visuals: Ints) -> DeletedFormulas:
+    """Return the deletions of a segment after these visual ids, as far as it has them, are deleted, too."""
+    rows = formulas.rows(visuals)
+    rows = np.setdiff1d(rows[rows != UNKNOWN], before.rows)
+    if not len(rows):
+        return before
+    # The same block that was made when they were added: exactly what was counted then is taken back.
+    block = make_block([VisualTrees(0, 0, "", packed) for packed in formulas.trees(rows)])
+    terms = {family: _counted(before.terms[family], _codes(formulas, family, block)) for family in FORMULA_FAMILIES}
+    labels = np.array([formulas.labels[label] for label in block.labels], np.int32)
+    layout, operators = before.labels.layout.copy(), before.labels.operators.copy()
+    for counts, tree in ((layout, "layout"), (operators, "operator")):
+        for label, number in formulas_with_label(labels, block, tree).items():
+            counts[label] += number
+    keys = _counted(before.keys, np.repeat(block.keys, block.key_counts))
+    return DeletedFormulas(np.union1d(before.rows, rows), terms, LabelCounts(layout, operators), keys)
+
+
+def _codes(formulas: EmbeddedFormulas, family: str, block: FormulaBlock) -> Ints:
+    """Return the codes of the terms of a block, each once for a formula."""
+    local = block.terms[family]
+    formula = np.repeat(np.arange(len(local.rows.sizes)), local.rows.sizes)
+    pairs = np.unique(formula * max(1, len(local.hashes)) + local.rows.codes)
+    codes: Ints = formulas.terms.dictionary(family).find_hashes(local.hashes)[pairs % max(1, len(local.hashes))]
+    return codes
+
+
+def _counted(before: CountedKeys, keys: npt.NDArray[Any]) -> CountedKeys:
+    """Return counts after each of these keys was counted once more."""
+    distinct, counts = np.unique(keys, return_counts=True)
+    merged, place = np.unique(np.concatenate((before.keys, distinct)), return_inverse=True)
+    totals = np.zeros(len(merged), np.int64)
+    np.add.at(totals, place, np.concatenate((before.counts, counts)))
+    return CountedKeys(merged.astype(before.keys.dtype), totals)
+
+
+def save_deletions(path: Path, deletions: Deletions) -> None:
+    """Write deletions to a new file."""
+    threads, formulas = deletions
+    arrays: dict[str, npt.NDArray[Any]] = {
+        "threads": threads.rows,
+        "formulas": formulas.rows,
+        "layout": formulas.labels.layout,
+        "operators": formulas.labels.operators,
+        "keys": formulas.keys.keys,
+        "key_counts": formulas.keys.counts,
+    }
+    groups: Mapping[str, Mapping[str, CountedKeys]] = {"posts": threads.terms, "formulas": formulas.terms}
+    for group, terms in groups.items():
+        for family, found in terms.items():
+            arrays[f"{group}/{family}/codes"], arrays[f"{group}/{family}/documents"] = found
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as out:
+        np.savez(out, **cast(Any, arrays))
+
+
 def delete_from(
     index: Path, segment: IndexSegment, threads: list[int], visuals: list[int], generation: int
 ) -> SegmentEntry:
@@ -206,19 +319,15 @@ def _files(index: Path, before: Manifest, entries: Iterable[SegmentEntry]) -> di
             for name, file in before.files.items()
             if (name.startswith(prefix) if prefix else not name.startswith(f"{FOLDER}/"))
         }
-        files |= own or _described(index, index / entry.name)
+        folder = index / entry.name
+        files |= own or {
+            str(path.relative_to(index)): describe_file(path)
+            for path in sorted(folder.rglob("*"))
+            if path.is_file() and COLLECTION not in path.relative_to(folder).parts
+        }
         if entry.deletions:
             files[entry.deletions] = before.files.get(entry.deletions) or describe_file(index / entry.deletions)
     return files
-
-
-def _described(index: Path, folder: Path) -> dict[str, FileChecksum]:
-    paths = [
-        path
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and COLLECTION not in path.relative_to(folder).parts
-    ]
-    return {str(path.relative_to(index)): describe_file(path) for path in paths}
 
 
 def open_collection_of(index: Path, manifest: Manifest) -> Collection:
@@ -276,12 +385,4 @@ def _is_alive(name: str) -> bool:
 def sync(folder: Path) -> None:
     """Wait until a file, or a folder with all its files, is on disk. Simultaneous writes are grouped."""
     with ThreadPoolExecutor(SYNC_THREADS) as threads:
-        list(threads.map(_sync_one, (folder, *folder.rglob("*"))))
-
-
-def _sync_one(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        list(threads.map(sync_folder, (folder, *folder.rglob("*"))))

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Lock
-from types import TracebackType
 from typing import IO, Any, NamedTuple, Self
 
 import numpy as np
@@ -19,6 +18,9 @@ SMALL_FILE = 1 << 16  # bytes
 # numpy reads the header of a file with Python's parser, which in Python 3.11 fails when two threads use it at the same
 # time.
 HEADERS = Lock()
+Keys = npt.NDArray[Any]
+Counts = npt.NDArray[np.int64]
+LEAST_BUFFER = 1_000_000  # keys that are buffered at least before they are merged
 
 
 class OpenFiles:
@@ -30,20 +32,18 @@ class OpenFiles:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._stack.__exit__(kind, error, trace)
+    def __exit__(self, *error: Any) -> None:
+        self._stack.__exit__(*error)
 
 
-class ColumnWriter:
+class ColumnWriter(OpenFiles):
     """Append arrays to named columns, one file each, which may exist already. Use it in a `with` statement."""
 
     def __init__(self, directory: Path, types: Mapping[str, str]) -> None:
+        super().__init__()
         directory.mkdir(parents=True, exist_ok=True)
         self._types = types
         self._directory = directory
-        self._stack = ExitStack()
         self._files: dict[str, IO[bytes]] = {
             name: self._stack.enter_context((directory / f"{name}{SUFFIX}").open("ab")) for name in types
         }
@@ -55,12 +55,7 @@ class ColumnWriter:
         except OSError as error:
             raise disk_error(error, self._directory) from error
 
-    def __enter__(self) -> ColumnWriter:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: Any) -> None:
         try:
             self._stack.close()
         except OSError as failure:
@@ -92,9 +87,7 @@ class ArrayWriter:
     def __enter__(self) -> ArrayWriter:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
         if kind is None:
             self._file.seek(0)
             self._write_header()
@@ -137,11 +130,6 @@ def _is_small(path: Path) -> bool:
 def read_columns(directory: Path, types: Mapping[str, str]) -> dict[str, npt.NDArray[Any]]:
     """Map the columns of a directory into memory. Pages are read when they are used."""
     return {name: map_file(directory / f"{name}{SUFFIX}", dtype) for name, dtype in types.items()}
-
-
-Keys = npt.NDArray[Any]
-Counts = npt.NDArray[np.int64]
-LEAST_BUFFER = 1_000_000  # keys that are buffered at least before they are merged
 
 
 class CountedKeys(NamedTuple):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -13,8 +14,8 @@ import numpy.typing as npt
 from porism.analysis.schema import Unit, View
 from porism.caching import cached_method
 from porism.deadline import check
-from porism.store.embedded.storage.columns import read_array, smallest
-from porism.store.embedded.terms.dictionary import Dictionary, Hashes, hash_terms
+from porism.store.embedded.storage.columns import CountedKeys, read_array, smallest
+from porism.store.embedded.terms.dictionary import Dictionary, Hashes, find_sorted, hash_terms
 from porism.store.embedded.terms.postings import (
     PostingLists,
     UnitMap,
@@ -25,15 +26,7 @@ from porism.store.embedded.terms.postings import (
     unit_counts,
 )
 from porism.store.records import NO_HITS, UNKNOWN, Filter, Hits, Term, TermQuery, TermStatistics
-from porism.store.weighting import (
-    BM25,
-    IDFS,
-    BM25Plus,
-    LengthBias,
-    TermCounts,
-    ViewCounts,
-    length_factor,
-)
+from porism.store.weighting import BM25, IDFS, BM25Plus, LengthBias, TermCounts, ViewCounts, length_factor
 
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -49,11 +42,11 @@ def write_frequencies(path: Path, units: npt.NDArray[np.int32] | None) -> None:
     np.save(f"{path}.documents.npy", smallest(counts))
 
 
-class DeletedTerms(NamedTuple):
-    """How many deleted documents contain each term: codes in ascending order, and the numbers."""
-
-    codes: Ints
-    documents: Ints
+def look_up(counted: CountedKeys, keys: npt.NDArray[Any]) -> Ints:
+    """Return the counts of keys, 0 for those that were not counted."""
+    counts, at = np.zeros(len(keys), np.int64), find_sorted(counted.keys, keys)
+    counts[at >= 0] = counted.counts[at[at >= 0]]
+    return counts
 
 
 class TermGroup(NamedTuple):
@@ -78,7 +71,7 @@ class QueryTotals(NamedTuple):
 class TermFamily:
     """One family of an index."""
 
-    def __init__(self, directory: Path, name: str, deleted: DeletedTerms | None = None) -> None:
+    def __init__(self, directory: Path, name: str, deleted: CountedKeys | None = None) -> None:
         path = directory / name
         self.dictionary = Dictionary(path)
         self.lists = PostingLists(path)
@@ -89,17 +82,7 @@ class TermFamily:
     def document_counts(self, codes: Ints) -> Ints:
         """Return how many documents that are not deleted contain each term."""
         counts = self.documents[codes].astype(np.int64)
-        if self._deleted is not None and len(self._deleted.codes):
-            at = np.minimum(np.searchsorted(self._deleted.codes, codes), len(self._deleted.codes) - 1)
-            counts -= np.where(self._deleted.codes[at] == codes, self._deleted.documents[at], 0)
-        return counts
-
-
-class _Lengths(NamedTuple):
-    """The length of every document of a view, and their sum."""
-
-    lengths: Floats
-    counts: ViewCounts
+        return counts if self._deleted is None else counts - look_up(self._deleted, codes)
 
 
 class _Scored(NamedTuple):
@@ -127,7 +110,7 @@ class EmbeddedTermIndex:
         families: Sequence[str],
         fields: tuple[str, ...],
         units: DocumentUnits,
-        deleted: Mapping[str, DeletedTerms] | None = None,
+        deleted: Mapping[str, CountedKeys] | None = None,
     ) -> None:
         self.fields = fields
         self._families = {name: TermFamily(directory, name, (deleted or {}).get(name)) for name in families}
@@ -137,7 +120,7 @@ class EmbeddedTermIndex:
 
     def count(self, family: str, view: View) -> ViewCounts:
         """Return the number of documents of a view and the sum of their lengths in a family."""
-        return self._view_lengths(family, view).counts
+        return self._view_lengths(family, view)[1]
 
     def statistics(self, terms: Sequence[Term], view: View) -> TermStatistics:
         """Return the codes and document frequencies of many terms."""
@@ -168,16 +151,14 @@ class EmbeddedTermIndex:
 
     def occurrences(self, term: Term, view: View) -> float:
         """Return the sum of the weighted counts of a term over all documents of a view."""
-        code = int(self.statistics([term], view).keys[0])
-        return 0.0 if code == UNKNOWN else float(self._unit_counts(self._families[term.family], code, view)[1].sum())
+        return float(self._counts_of(term, view)[1].sum())
 
     def dictionary(self, family: str) -> Dictionary:
         """Return the dictionary of a family."""
         return self._families[family].dictionary
 
     def search(self, query: TermQuery, totals: QueryTotals | None = None) -> Hits:
-        """Return the k best documents; see `TermIndex.search`. A segment of an index gets the `totals` of the distinct
-        terms."""
+        """Return the k best documents. A segment of an index gets the `totals` of the distinct terms."""
         if query.k < 1 or not query.terms:
             return NO_HITS
         query = replace(query, terms=merge_terms(query.terms))
@@ -205,8 +186,8 @@ class EmbeddedTermIndex:
             own = places[found.keys[places] != UNKNOWN]
             if not len(own):
                 continue
-            family, lengths = self._families[name], self._view_lengths(name, view)
-            counts = lengths.counts if totals is None else totals.views[name]
+            family, (lengths, counts) = self._families[name], self._view_lengths(name, view)
+            counts = counts if totals is None else totals.views[name]
             starts, ends = family.lists.spans(found.keys[own])
             factors = term_weights[own] * IDFS[weighting.idf](counts.documents, frequencies[own].astype(np.float64))
             mean = max(counts.mean_length, 1e-9)
@@ -221,7 +202,7 @@ class EmbeddedTermIndex:
                     )  # fmt: skip
                     continue
                 add_bm25_lists(
-                    family.lists.data, starts[some], ends[some], units.units, units.identity, weights, lengths.lengths,
+                    family.lists.data, starts[some], ends[some], units.units, units.identity, weights, lengths,
                     mean, weighting.k1, weighting.b, weighting.delta, factors[some], *hits,
                 )  # fmt: skip
 
@@ -232,44 +213,43 @@ class EmbeddedTermIndex:
             if code == UNKNOWN:
                 continue
             check()
-            family, lengths = self._families[term.family], self._view_lengths(term.family, view)
+            family, (lengths, whole) = self._families[term.family], self._view_lengths(term.family, view)
             rows, counts = self._unit_counts(family, code, view)
             about = TermCounts(len(rows), float(counts.sum()), term.weight)
-            whole = lengths.counts
             if totals is not None:
                 about = TermCounts(int(totals.documents[at]), float(totals.occurrences[at]), term.weight)
                 whole = totals.views[term.family]
-            hits.scores[rows] += weighting.weigh(counts, lengths.lengths[rows], about, whole)
+            hits.scores[rows] += weighting.weigh(counts, lengths[rows], about, whole)
             hits.matched[rows] = True
         if isinstance(weighting, LengthBias):
             for name in sorted({term.family for term in terms}):
                 weight = sum(term.weight for term in terms if term.family == name)
-                np.add(hits.scores, weighting.bias(self._view_lengths(name, view).lengths, weight), out=hits.scores)
+                np.add(hits.scores, weighting.bias(self._view_lengths(name, view)[0], weight), out=hits.scores)
 
     def documents(self, term: Term, view: View) -> Ints:
         """Return the documents of a view that contain a term, in the order of rows."""
+        return self._counts_of(term, view)[0]
+
+    def _counts_of(self, term: Term, view: View) -> tuple[Ints, Floats]:
         code = int(self.statistics([term], view).keys[0])
-        if code == UNKNOWN:
-            return np.empty(0, np.int64)
-        return self._unit_counts(self._families[term.family], code, view)[0]
+        return NO_HITS if code == UNKNOWN else self._unit_counts(self._families[term.family], code, view)
 
     def _unit_counts(self, family: TermFamily, code: int, view: View) -> tuple[Ints, Floats]:
         start, end = family.lists.span(code)
         return unit_counts(family.lists.data, start, end, self._units[view.unit], np.array(view.vector(self.fields)))
 
-    def _lengths_of(self, family: str, view: View) -> _Lengths:
+    def _lengths_of(self, family: str, view: View) -> tuple[Floats, ViewCounts]:
+        """Return the length of every document of a view, and how many they are and their sum."""
         units = self._units[view.unit]
-        rows = self._families[family].lengths @ np.array(view.vector(self.fields))
-        if units.identity:
-            lengths = rows
-        else:
+        lengths = self._families[family].lengths @ np.array(view.vector(self.fields))
+        if not units.identity:
             inside = units.units >= 0
-            lengths = np.bincount(units.units[inside], rows[inside], units.size)
-        return _Lengths(lengths, ViewCounts(units.size - units.deleted, float(lengths.sum())))
+            lengths = np.bincount(units.units[inside], lengths[inside], units.size)
+        return lengths, ViewCounts(units.size - units.deleted, float(lengths.sum()))
 
     def _factors_of(self, family: str, view: View, mean_length: float, k1: float, b: float) -> Floats:
         """Return BM25's factor of the length of every document."""
-        return np.asarray(length_factor(self._view_lengths(family, view).lengths, mean_length, k1, b))
+        return np.asarray(length_factor(self._view_lengths(family, view)[0], mean_length, k1, b))
 
     def frequencies(self, family: str, codes: Ints) -> Ints:
         """Return how many documents of the main unit contain each term, by code."""
@@ -286,9 +266,9 @@ class EmbeddedTermIndex:
 
 def group_terms(terms: Sequence[Term]) -> list[TermGroup]:
     """Group terms by family and hash them, once for all segments."""
-    found: dict[str, list[int]] = {}
+    found: defaultdict[str, list[int]] = defaultdict(list)
     for at, term in enumerate(terms):
-        found.setdefault(term.family, []).append(at)
+        found[term.family].append(at)
     return [
         TermGroup(family, np.array(places, np.int64), hash_terms([terms[at].text for at in places]))
         for family, places in found.items()

@@ -1,31 +1,45 @@
-"""An index of posts in memory: terms and documents over plain dictionaries.
+"""An index of posts and formulas in memory: terms and documents over plain dictionaries and lists.
 
 It is written for clarity, not for speed: it says what the embedded index computes, and tests compare the two."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping, Sequence, Sized
 from collections.abc import Collection as Names
-from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from porism.analysis.features import features
-from porism.analysis.pieces import PieceTerms, split_thread
-from porism.analysis.schema import EVERY_FIELD, FIELDS, NAME_FAMILY, TAG_FAMILY, VISUAL_FAMILY, Unit, View
-from porism.analysis.terms import feature_terms
+from porism.analysis.features import Features, features
+from porism.analysis.schema import (
+    EVERY_FIELD,
+    FIELDS,
+    FORMULA_FAMILIES,
+    NAME_FAMILY,
+    TAG_FAMILY,
+    VISUAL_FAMILY,
+    Unit,
+    View,
+)
+from porism.analysis.terms import PieceTerms, feature_terms, split_thread
 from porism.corpus.content import Content
 from porism.corpus.post import Thread
 from porism.formula.binary import unpack
+from porism.store.embedded.formulas.store import label_weights
 from porism.store.records import (
     UNKNOWN,
     Filter,
     Floats,
+    Formulas,
     Hits,
     Ints,
+    PathRows,
     Positions,
+    SymbolSequences,
     Term,
     TermQuery,
     TermRows,
@@ -270,6 +284,100 @@ class MemoryDocumentStore:
         return Positions(*np.array(places, np.int64).reshape(-1, 2).T)
 
 
-def numbered(values: Iterable[str]) -> dict[str, int]:
-    """Number values in the order of their first appearance."""
-    return {value: number for number, value in enumerate(dict.fromkeys(values))}
+class MemoryFormulas:
+    """The distinct formulas of a collection, in the order of visual ids."""
+
+    def __init__(self, content: Content, features: ExpressionFeatures) -> None:
+        self._visuals = sorted({one.visual_id for one in content.occurrences()})
+        self._row_of = {number: row for row, number in enumerate(self._visuals)}
+        visuals = content.visuals_by_id(self._visuals)
+        own = [visuals[number].expression_id for number in self._visuals]
+        self._parts = {number: terms["parts"] for number, terms in features.terms.items()}
+        self._expressions = [features.expressions[number] for number in own]
+        self._features = [features.features[number] for number in own]
+        self.terms = MemoryTermIndex({"formula": [[_document(row, one)] for row, one in enumerate(self._features)]})
+        labels = (label for found in self._features for label in (*found.layout.labels, *found.operators.labels))
+        self.labels: Mapping[str, int] = {label: number for number, label in enumerate(dict.fromkeys(labels))}
+        self.formulas = len(self._visuals)
+        self.unseen_label_weight = float(label_weights([0], self.formulas)[0])
+        self.layout_weights = self._weights(lambda found: found.layout.labels)
+        self.operator_weights = self._weights(lambda found: found.operators.labels)
+        # Paths with the same upper end and the same key are one group.
+        paths = (found.tree_paths for found in self._features)
+        groups = (set(zip(one.above.tolist(), one.keys.tolist(), strict=True)) for one in paths)
+        self._path_groups = Counter(key for own in groups for _, key in own)
+
+    def _weights(self, labels: Callable[[Features], Sequence[str]]) -> Floats:
+        counts = Counter(label for found in self._features for label in set(labels(found)))
+        return label_weights([counts[label] for label in self.labels], self.formulas)
+
+    def inverse_path_frequency(self, keys: npt.NDArray[np.uint32]) -> Floats:
+        """Return ln(all path groups / path groups with this key) for each key."""
+        if not self._path_groups:
+            return np.ones(len(keys))
+        total = self._path_groups.total()
+        return np.array([math.log(total / max(1, self._path_groups[key])) for key in keys.tolist()])
+
+    def fetch(self, rows: Ints, records: Any = None) -> Formulas:
+        """Return formulas in one batch of packed arrays."""
+        found = [self._features[row] for row in rows.tolist()]
+        edges = np.array([edge for one in found for edge in one.layout.edges], np.uint8)
+        return Formulas(
+            rows,
+            self.visual_ids(rows),
+            self._symbols([one.layout.labels for one in found], edges),
+            self._symbols([one.operators.labels for one in found], edges[:0]),
+            self._paths(found),
+            records,
+        )
+
+    def _symbols(self, sequences: list[list[str]], edges: npt.NDArray[np.uint8]) -> SymbolSequences:
+        labels = [self.labels[label] for one in sequences for label in one]
+        return SymbolSequences(*_spans(sequences), np.array(labels, np.int32), edges)
+
+    def _paths(self, found: Sequence[Features]) -> PathRows:
+        paths = [one.tree_paths for one in found]
+        pairs = zip(found, paths, strict=True)
+        labels = [self.labels[one.operators.labels[below]] for one, path in pairs for below in path.below.tolist()]
+        return PathRows(
+            *_spans([one.keys for one in paths]),
+            np.array([above for one in paths for above in one.above.tolist()], np.uint8),
+            np.array([key for one in paths for key in one.keys.tolist()], np.uint32),
+            np.array(labels, np.int32),
+            np.array([one.leaves for one in paths], np.int32),
+        )
+
+    def trees(self, rows: Ints) -> list[bytes]:
+        """Return the packed trees of formulas."""
+        return [self._expressions[row].trees for row in rows.tolist()]
+
+    def latex(self, rows: Ints) -> list[str]:
+        """Return the LaTeX of formulas."""
+        return [self._expressions[row].latex for row in rows.tolist()]
+
+    def visual_ids(self, rows: Ints) -> Ints:
+        """Return the visual ids of formulas."""
+        return np.array([self._visuals[row] for row in rows.tolist()], np.int64)
+
+    def rows(self, visual_ids: Ints) -> Ints:
+        """Return the rows of visual ids, UNKNOWN for those that the index lacks."""
+        return np.array([self._row_of.get(number, UNKNOWN) for number in visual_ids.tolist()], np.int64)
+
+    def part_codes(self, expressions: Sequence[int]) -> list[list[int]]:
+        """Return the codes of sub-expressions of expressions, as far as formulas of the index have them."""
+        codes = self.terms.codes.get("parts", {})
+        parts = (self._parts.get(number, ()) for number in expressions)
+        return [[codes[term] for term in terms if term in codes] for terms in parts]
+
+
+def _document(row: int, found: Features) -> MemoryPost:
+    document = MemoryPost(row, row)
+    for family in FORMULA_FAMILIES:
+        document.counts[family].update(("formula", term) for term in getattr(found, family))
+    return document
+
+
+def _spans(sequences: Sequence[Sized]) -> tuple[Ints, Ints]:
+    """Return where each sequence starts and ends, one after another."""
+    sizes = np.array([len(one) for one in sequences], np.int64)
+    return np.cumsum(sizes) - sizes, np.cumsum(sizes)
