@@ -52,11 +52,6 @@ class PathGroup:
         """Number of leaves."""
         return self.symbols.total()
 
-    @property
-    def operator_text(self) -> str:
-        """The operators on the paths of all leaves, in an order that does not depend on that of the leaves."""
-        return "|".join(f"{count}*{'.'.join(names)}" for names, count in sorted(self.operators.items()))
-
 
 class FormulaPaths(NamedTuple):
     """All path groups of a formula, and its number of leaf-root paths."""
@@ -69,12 +64,6 @@ class _Leaf(NamedTuple):
     symbol: str
     node_class: str
     steps: tuple[Step, ...]
-
-
-class _Prefix(NamedTuple):
-    key: str
-    node: int
-    operators: tuple[str, ...]
 
 
 class _TreeReader:
@@ -121,20 +110,20 @@ def formula_paths(root: OperatorNode, is_query: bool = False) -> FormulaPaths:
     reader = _TreeReader(tree)
     leaves = reader.leaves[:MAX_LEAVES]
     smallest = 0.0 if is_query else SMALLEST_SHARE * len(leaves)
-    prefixes = [(leaf, one) for leaf in leaves for one in _prefixes(leaf) if reader.sizes[one.node] > smallest]
-    keys = dict.fromkeys(one.key for _, one in prefixes)
+    prefixes = [(leaf, *one) for leaf in leaves for one in _prefixes(leaf) if reader.sizes[one[1]] > smallest]
+    keys = dict.fromkeys(key for _, key, _, _ in prefixes)
     if len(keys) > MAX_KEYS and not is_query:  # those with the fewest nodes stay; signs are no nodes
         keys = dict.fromkeys(sorted(keys, key=lambda key: key.count(" ") - key.count(f" {SIGN}"))[:MAX_KEYS])
     groups: dict[tuple[str, int], PathGroup] = {}
-    for leaf, one in prefixes:
-        if one.key in keys:
-            group = groups.setdefault((one.key, one.node), PathGroup(one.key, one.node))
+    for leaf, key, node, operators in prefixes:
+        if key in keys:
+            group = groups.setdefault((key, node), PathGroup(key, node))
             group.symbols[leaf.symbol] += 1
-            group.operators[one.operators] += 1
+            group.operators[operators] += 1
     return FormulaPaths(tuple(groups.values()), len(leaves))
 
 
-def _prefixes(leaf: _Leaf) -> Iterator[_Prefix]:
+def _prefixes(leaf: _Leaf) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """Yield each key of a leaf with the node where it ends and the operators up to there."""
     names = [leaf.node_class]
     operators: tuple[str, ...] = ()
@@ -143,7 +132,7 @@ def _prefixes(leaf: _Leaf) -> Iterator[_Prefix]:
         if step.operator and len(operators) < COMPARED_OPERATORS:
             operators = (*operators, step.operator)
         if step.classes[-1] not in NO_ROOTS:
-            yield _Prefix(" ".join(names), step.node, operators)
+            yield " ".join(names), step.node, operators
 
 
 @dataclass(frozen=True)
@@ -195,16 +184,13 @@ class PathWriter:
             self.node_formulas.append(formula)
             self.node_sizes.append(len(nodes[node]))
             for group in nodes[node]:
-                self._add_group(group)
-
-    def _add_group(self, group: PathGroup) -> None:
-        self.keys.append(hash64(group.key))
-        self.operators.append(hash64(group.operator_text))
-        self.widths.append(group.width)
-        self.symbol_sizes.append(len(group.symbols))
-        for symbol, count in group.symbols.items():
-            self.symbols.append(self.codes.setdefault(symbol, len(self.codes)))
-            self.counts.append(count)
+                self.keys.append(hash64(group.key))
+                names = sorted(group.operators.items())  # in an order that does not depend on that of the leaves
+                self.operators.append(hash64("|".join(f"{count}*{'.'.join(path)}" for path, count in names)))
+                self.widths.append(group.width)
+                self.symbol_sizes.append(len(group.symbols))
+                self.symbols.extend(self.codes.setdefault(symbol, len(self.codes)) for symbol in group.symbols)
+                self.counts.extend(group.symbols.values())
 
     def index(self) -> PathIndex:
         """Return the index of all formulas."""

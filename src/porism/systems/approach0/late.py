@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal
@@ -26,14 +26,8 @@ from porism.systems.approach0.text_index import IndexedFormula, distinct_formula
 from porism.systems.arrays import Singles, best_of, first_of_each, reordered
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import TextDocument, answer_texts, batched
-from porism.systems.encoded import (
-    Documents,
-    EncodedDocuments,
-    TextSource,
-    encoded_documents,
-    open_late_interaction,
-)
-from porism.systems.named_models import AppliedModel, ChosenModel, chosen_model
+from porism.systems.encoded import Documents, EncodedDocuments, TextSource, encoded_documents, open_late_interaction
+from porism.systems.named_models import AppliedModel, chosen_model
 from porism.systems.topic_queries import HandQueries, topic_of, topic_text
 from porism.text.render import plain_text
 from porism.text.segment import Segment, Text
@@ -42,14 +36,13 @@ Reads = Literal["formula", "post"]
 SYMBOL = "$equal$"  # a token that models of Approach Zero know
 CODE = (__name__, "porism.systems.approach0.lexer")
 _TOKEN_FILES = ("tokenizer.json", "added_tokens.json", "vocab.txt")
-
-
 Marks = Literal["dollars", "none"]
 MASK = "[MASK]"
 _SPACE = re.compile(r"\s+")
 # Tokens without a symbol of their own; braces that only group are left out.
 _FENCES = {"open": "lparen", "close": "rparen", "open square": "lbrack", "close square": "rbrack"}
 _WITHOUT = ("open brace", "close brace")
+_SEVERAL_DIGITS = re.compile(r"bignum|\d\d+")
 
 
 @lru_cache(100_000)
@@ -64,13 +57,9 @@ def symbols(latex: str) -> tuple[str, ...]:
         tokens = tokenize(html.unescape(latex))
     except UnreadableFormula:
         return ()
-    found: list[str] = []
-    for token in tokens:
-        symbol = token.symbol.rpartition(":")[2] or _FENCES.get(token.role, "")
-        if token.role in _WITHOUT or not symbol:
-            continue
-        found.append("somenum" if symbol == "bignum" or (symbol.isdecimal() and len(symbol) > 1) else symbol)
-    return tuple(found)
+    shown = (token for token in tokens if token.role not in _WITHOUT)
+    found = (token.symbol.rpartition(":")[2] or _FENCES.get(token.role, "") for token in shown)
+    return tuple("somenum" if _SEVERAL_DIGITS.fullmatch(one) else one for one in found if one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,20 +125,15 @@ def late_answers(context: SystemContext, late_interaction: str, length: int = 51
     return AnswerLate(LateTexts(context, late_interaction, length))
 
 
-def symbol_marks(chosen: ChosenModel) -> Marks:
-    """Return how symbols are written: between dollar signs for a model that knows such tokens."""
-    files = (chosen.directory.path / name for name in _TOKEN_FILES)
-    known = any(SYMBOL in file.read_text("utf-8", "replace") for file in files if file.is_file())
-    return "dollars" if known else "none"
-
-
 class LateTexts:
     """Texts in the form of Approach Zero, and the model that encodes them."""
 
     def __init__(self, context: SystemContext, late_interaction: str, length: int) -> None:
         chosen = chosen_model(late_interaction, context.models)
-        self.content = context.content
-        self.form = SymbolFormat(symbol_marks(chosen))
+        files = (chosen.directory.path / name for name in _TOKEN_FILES)
+        # Symbols are written between dollar signs for a model that knows such tokens.
+        known = any(SYMBOL in file.read_text("utf-8", "replace") for file in files if file.is_file())
+        self.content, self.form = context.content, SymbolFormat("dollars" if known else "none")
         self._context, self._digest = context, chosen.directory.digest
         self._model = open_late_interaction(chosen.directory, length)
         self.use: AppliedModel = chosen.use(f"{self._model.record.pooling}, {self._model.record.length} tokens")
@@ -157,11 +141,7 @@ class LateTexts:
     def stored(self, name: str, documents: Documents) -> EncodedDocuments:
         """Return the token vectors of documents, encoded once."""
         source = TextSource(name, self.form.key, documents, CODE)
-        return encoded_documents(self._context, source, (self._model.record.length, self._digest), self.encode)
-
-    def encode(self, texts: Sequence[str]) -> list[Singles]:
-        """Return the token vectors of documents."""
-        return list(self._model.encode(texts))
+        return encoded_documents(self._context, source, (self._model.record.length, self._digest), self._model.encode)
 
     def query(self, text: str) -> Singles:
         """Return the token vectors of a query."""
@@ -173,7 +153,7 @@ class LateTexts:
 
     def maxsim(self, query: Singles, texts: list[str]) -> Singles:
         """Return MaxSim of a query with texts that are not stored."""
-        return self._model.maxsim(query, self.encode(texts))
+        return self._model.maxsim(query, self._model.encode(texts))
 
 
 class AnswerLate(Retriever):
@@ -234,8 +214,7 @@ class FormulaLate(Retriever):
         return Ranking(self._visuals[kept], scores[kept])
 
     def _query_text(self, query: ReadQuery) -> str:
-        formulas = formulas_of(query, self._queries)
-        alone = " ".join(self._texts.form.formula(latex) for latex in formulas)
+        alone = " ".join(map(self._texts.form.formula, formulas_of(query, self._queries)))
         topic = topic_of(query)
         number = topic.formula_id.rpartition("_")[2]
         if self._reads == "formula" or not number.isdecimal():

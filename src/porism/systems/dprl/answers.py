@@ -159,9 +159,7 @@ def train_pairwise(topics: Sequence[TrainingTopic], features: int, cost: float) 
     """Minimise |w|^2 / 2 + cost x sum of each topic's mean squared hinge loss; without a pair, weights are equal."""
     from scipy.optimize import minimize
 
-    differences = [
-        pairs for pairs in (pair_differences(topic) for topic in topics if len(topic.features)) if len(pairs)
-    ]
+    differences = [pairs for topic in topics if len(topic.features) and len(pairs := pair_differences(topic))]
     if not differences:
         return np.full(features, 1.0 / features)
     table = np.concatenate(differences)
@@ -245,31 +243,21 @@ class AnswerFeatures:
         common = [len(set(tags) & set(threads[post.thread_id].tags)) for post in rows]
         reputation = [self._reputations.get(post.owner_id or 0, 0.0) for post in rows]
         pairs = self.scorer.scores(text, found.answers)
-        columns = (found.similarities, pairs, common, found.votes, reputation)
-        return np.column_stack([_scaled(np.asarray(column, np.float64)) for column in columns])
-
-
-def _scaled(values: Floats) -> Floats:
-    spread = np.ptp(values) if len(values) else 0.0
-    return np.zeros(len(values)) if spread == 0 else np.asarray((values - values.min()) / spread)
-
-
-class LinkedQuestion(NamedTuple):
-    """A question and one that is marked as its duplicate."""
-
-    question: int
-    other: int
+        table = np.column_stack((found.similarities, pairs, common, found.votes, reputation))
+        if not len(table):
+            return table
+        spread = np.ptp(table, axis=0)
+        return np.asarray((table - table.min(axis=0)) / np.where(spread == 0, 1.0, spread))
 
 
 def _linked(features: AnswerFeatures, most: int) -> Iterator[TrainingTopic]:
     """Yield duplicate questions of the collection: the answers of the other question are relevant."""
     content = features.content
-    duplicates = (link for link in content.all_links() if link.kind == "duplicate")
-    links = sorted({LinkedQuestion(link.post_id, link.other_id) for link in duplicates})
-    known = content.known_posts([link.question for link in links])
-    answers = content.answers_by_question([link.other for link in links if link.question in known])
-    chosen = [link for link in links if link.question in known and link.other in answers][:most]
-    posts = content.posts_by_id([link.question for link in chosen])
+    links = sorted({(link.post_id, link.other_id) for link in content.all_links() if link.kind == "duplicate"})
+    known = content.known_posts([question for question, _ in links])
+    answers = content.answers_by_question([other for question, other in links if question in known])
+    chosen = [(question, other) for question, other in links if question in known and other in answers][:most]
+    posts = content.posts_by_id([question for question, _ in chosen])
     for question, other in chosen:
         post = posts[question]
         text = question_text(post, features.questions.form)
@@ -304,26 +292,22 @@ class SvmAnswers(Retriever):
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k answers; of equal scores the smaller id comes first."""
-        found, matrix = self._candidates(query)
-        if not len(found.answers) or k < 1:
-            return Ranking.of({})
-        scores = matrix @ self._weights
-        return best_of(found.answers, scores, k)
+        answers, matrix = self._candidates(query)
+        return best_of(answers, matrix @ self._weights, k) if len(answers) and k > 0 else Ranking.of({})
 
-    def _candidates(self, query: ReadQuery) -> tuple[QuestionAnswers, Floats]:
-        topic = topic_of(query)
-        text = self._features.questions.form.topic(topic)
-        nothing = QuestionAnswers(np.empty(0, np.int64), np.empty(0), np.empty(0))
+    def _candidates(self, query: ReadQuery) -> tuple[Ints, Floats]:
+        """Return the answers and their features."""
+        topic, questions = topic_of(query), self._features.questions
+        text = questions.form.topic(topic)
         if not text:
-            return nothing, np.empty((0, len(FEATURES)))
-        questions = self._features.questions
+            return np.empty(0, np.int64), np.empty((0, len(FEATURES)))
         found = questions.candidates(text, questions.number)
-        return found, self._features.matrix(text, topic.tags, found)
+        return found.answers, self._features.matrix(text, topic.tags, found)
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
         """Return each feature times its weight."""
-        found, matrix = self._candidates(query)
-        rows = np.flatnonzero(found.answers == id)
+        answers, matrix = self._candidates(query)
+        rows = np.flatnonzero(answers == id)
         if not len(rows):
             return super().explain(query, id)
         values = matrix[rows[0]] * self._weights
