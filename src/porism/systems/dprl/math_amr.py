@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ from porism.systems.named_models import chosen_model, directory_for
 from porism.systems.neural import TextVectors
 from porism.systems.topic_queries import query_formula, topic_of, topic_text
 from porism.text.render import plain_text
-from porism.text.segment import Segment, Text
+from porism.text.segment import Text
 
 PLACEHOLDER = re.compile(r"\"?\beqx(\d+)eqx\b\"?")
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
@@ -61,21 +62,16 @@ class AmrParser:
         except ImportError:
             fix = "pip install amrlib penman, or leave the parser out"
             raise PorismError("the Python package amrlib is not installed", fix=fix) from None
-        self.directory = directory
-        self.digest = _directory_digest(Path(directory))
+        total = hashlib.sha256()
+        for path in sorted(Path(directory).rglob("*")):
+            if path.is_file():
+                total.update(f"{path.relative_to(directory)} {path.stat().st_size}\n".encode())
+        self.directory, self.digest = directory, total.hexdigest()[:16]
         self._model = amrlib.load_stog_model(model_dir=directory)
 
     def graphs(self, texts: Sequence[str]) -> list[str]:
         """Return the graph of each sentence in Penman notation; none for a sentence that cannot be parsed."""
         return [graph or "" for graph in self._model.parse_sents(list(texts))]
-
-
-def _directory_digest(directory: Path) -> str:
-    total = hashlib.sha256()
-    for path in sorted(directory.rglob("*")):
-        if path.is_file():
-            total.update(f"{path.relative_to(directory)} {path.stat().st_size}\n".encode())
-    return total.hexdigest()[:16]
 
 
 def graph_nodes(graph: str) -> str:
@@ -132,12 +128,8 @@ class AmrForm:
 
 def marked_text(text: Text) -> str:
     """Return a text with a placeholder for each formula, numbered by position."""
-    numbers = iter(range(len(text.formulas)))
-
-    def placeholder(_: Segment) -> str:
-        return f' "eqx{next(numbers)}eqx" '
-
-    return plain_text(text, placeholder)
+    numbers = count()
+    return plain_text(text, lambda segment: f' "eqx{next(numbers)}eqx" ')
 
 
 def formula_context(text: Text, number: int, around: int = 1) -> str:
@@ -158,12 +150,10 @@ def math_amr(
 ) -> Retriever:
     """Rank formulas by their contexts. `instances` of each visual id are read, 0 for all; `around` counts sentences
     before and after that of the formula."""
-    form = amr_form(context, amr_parser)
-    chosen = chosen_model(bi_encoder, context.models)
-    visuals = chosen_instances(context.content, instances)
+    form, visuals = amr_form(context, amr_parser), chosen_instances(context.content, instances)
     documents = partial(context_documents, context.content, visuals, form, around)
     source = TextSource("mathamr", (*form.key, instances, around), documents, (__name__,))
-    vectors = TextVectors(context, chosen, source, length)
+    vectors = TextVectors(context, chosen_model(bi_encoder, context.models), source, length)
     return ContextSearch(vectors, visuals, form, around)
 
 

@@ -22,20 +22,10 @@ from porism.systems.dprl.cft import FastTextTraining, VectorSearch
 from porism.systems.dprl.edit_distance import Costs, Distances, EditFeatures, edit_distances, edit_features, symbol_ids
 from porism.systems.dprl.layout import with_plain_brackets
 from porism.systems.dprl.tuples import Representation, tuple_features
+from porism.systems.tangent import trees as stored
 from porism.systems.tangent.alignment import align
 from porism.systems.tangent.forest import Forest, QueryLabels
-from porism.systems.tangent.trees import (
-    TREE_CODE,
-    CollectionTrees,
-    TreeSet,
-    one_tree,
-    open_trees,
-    read_set,
-    reads_official,
-    searched_formula,
-    trees_of,
-    write_trees,
-)
+from porism.systems.tangent.trees import TreeSet, open_trees, reads_official, searched_formula, trees_of
 
 
 class QueryTree(NamedTuple):
@@ -74,7 +64,7 @@ class QueryTree(NamedTuple):
 class CandidateTrees(NamedTuple):
     """The trees of a collection as DPRL reads them."""
 
-    trees: CollectionTrees
+    trees: stored.CollectionTrees
     layout: TreeSet
 
     def layout_query(self, query: Trees) -> QueryTree:
@@ -93,15 +83,15 @@ class CandidateTrees(NamedTuple):
 def query_tree(root: Node, trees: TreeSet, operators: bool) -> QueryTree:
     """Return a query tree with some trees of a collection."""
     labels = trees.labels.extended(root)
-    return QueryTree(one_tree(root, labels.ids), trees, labels, operators)
+    return QueryTree(stored.one_tree(root, labels.ids), trees, labels, operators)
 
 
 def open_candidates(context: SystemContext) -> CandidateTrees:
     """Return the trees of the collection; they are written beside the index once."""
     kinds = {"layout": lambda trees: with_plain_brackets(trees.layout)}
-    build = partial(write_trees, context.content, kinds, context.progress)
-    folder = context.cached("dprl-layout", None, build, (*TREE_CODE, with_plain_brackets.__module__))
-    return CandidateTrees(open_trees(context), read_set(folder / "layout"))
+    build = partial(stored.write_trees, context.content, kinds, context.progress)
+    folder = context.cached("dprl-layout", None, build, (*stored.TREE_CODE, with_plain_brackets.__module__))
+    return CandidateTrees(open_trees(context), stored.read_set(folder / "layout"))
 
 
 def tree_edit(
@@ -190,16 +180,12 @@ EMBEDDINGS: Mapping[str, Representation] = {
 }  # fmt: skip
 
 
-def model_weights(model: Model) -> Mapping[str, float]:
-    """Return the weights of a published model by feature."""
-    lines = files(__package__).joinpath("svm_rank.tsv").read_text("utf-8").splitlines()[1:]
-    return {row["feature"]: float(row[model]) for row in csv.DictReader(lines, delimiter="\t")}
-
-
 def svm_rank(context: SystemContext, model: Model = "45 topics", depth: int = DEPTH) -> Reranker:
     """Re-rank formulas by the linear model. `model` names the topics of ARQMath-1 on which it was trained."""
+    lines = files(__package__).joinpath("svm_rank.tsv").read_text("utf-8").splitlines()[1:]
+    weights = {row["feature"]: float(row[model]) for row in csv.DictReader(lines, delimiter="\t")}
     vectors = VectorSearch(context, tuple(EMBEDDINGS.values()), FastTextTraining())
-    return SvmRank(open_candidates(context), vectors, model_weights(model), depth, reads_official(context.content))
+    return SvmRank(open_candidates(context), vectors, weights, depth, reads_official(context.content))
 
 
 class SvmRank(TreeReranker):
@@ -228,10 +214,7 @@ class SvmRank(TreeReranker):
         found: dict[str, Floats] = {}
         layout = query_tree(query.layout, candidates.trees.layout, operators=False)
         operators = candidates.operator_query(query)
-        for kind, official, tree in (
-            ("slt", layout, candidates.layout_query(query)),
-            ("opt", operators, operators),
-        ):
+        for kind, official, tree in (("slt", layout, candidates.layout_query(query)), ("opt", operators, operators)):
             names = (f"mss_{kind}", f"precision_{kind}", f"recall_{kind}")
             found |= zip(names, official.alignment(positions).T, strict=True)
             for types, suffix in ((False, ""), (True, "_type")):
