@@ -11,17 +11,9 @@ from typing import Literal
 from porism.corpus.content import Content
 from porism.errors import MissingModelError, PorismError
 from porism.models.causal import CausalGenerator, GenerationSettings
+from porism.search.generation import endpoint as service
 from porism.search.generation.answer_text import MAX_LENGTH, fit, fitting_text, join
-from porism.search.generation.endpoint import (
-    KEY_VARIABLE,
-    Api,
-    Endpoint,
-    EndpointError,
-    Message,
-    ModelReply,
-    Sampling,
-    address,
-)
+from porism.search.generation.endpoint import Api, Endpoint, EndpointError, Sampling, address
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer
@@ -83,7 +75,7 @@ class EndpointAnswerer(Answerer):
 
     def __init__(self, options: EndpointOptions, attempts: Retries) -> None:
         self._options, self._attempts = options, attempts
-        self._endpoint = Endpoint(options.url, options.model, os.environ.get(KEY_VARIABLE, ""), options.seconds)
+        self._endpoint = Endpoint(options.url, options.model, os.environ.get(service.KEY_VARIABLE, ""), options.seconds)
         self._sampling = Sampling(options.tokens, options.temperature)
         self._cut = 0
         role: Literal["original", "substitute"] = "original" if options.model == ORIGINAL else "substitute"
@@ -102,7 +94,9 @@ class EndpointAnswerer(Answerer):
         for _ in range(self._attempts.attempts):
             made = self._request(prompt)
             cost += Cost(1, made.prompt_tokens, made.completion_tokens, made.seconds)
-            text = self._answer_text(made.text)
+            # The answer of a script follows the last `A:` at the start of a line.
+            is_script = self._options.prompt == "script"
+            text = (START_OF_ANSWER.split(made.text)[-1] if is_script else made.text).strip()
             if made.finished and 0 < len(text) <= MAX_LENGTH:
                 written = fitting_text(text)
                 if written:
@@ -110,25 +104,18 @@ class EndpointAnswerer(Answerer):
             tries.append(text)
         return self._without_success(tries, cost)
 
-    def _answer_text(self, text: str) -> str:
-        """Return what follows the last `A:` at the start of a line in a script, otherwise the text."""
-        return (START_OF_ANSWER.split(text)[-1] if self._options.prompt == "script" else text).strip()
-
-    def _request(self, prompt: str) -> ModelReply:
+    def _request(self, prompt: str) -> service.ModelReply:
         """Send a request, and again after a while if the endpoint is busy."""
         for number in range(max(self._attempts.attempts, 1)):
             try:
-                return self._send(prompt)
+                if self._options.api == "completions":
+                    return self._endpoint.complete(prompt, self._sampling)
+                return self._endpoint.chat((service.Message("user", prompt),), self._sampling)
             except EndpointError as error:
                 if not error.may_pass or number + 1 >= self._attempts.attempts:
                     raise
                 time.sleep(min(self._attempts.wait * 2**number, LONGEST_WAIT))
         raise AssertionError("a loop of at least one attempt returns or raises")
-
-    def _send(self, prompt: str) -> ModelReply:
-        if self._options.api == "completions":
-            return self._endpoint.complete(prompt, self._sampling)
-        return self._endpoint.chat((Message("user", prompt),), self._sampling)
 
     def _without_success(self, tries: list[str], cost: Cost) -> WrittenAnswer:
         shortest = min(filter(None, tries), key=len, default="")

@@ -15,6 +15,7 @@ from typing import Literal
 
 import numpy as np
 
+from porism.corpus.content import batched
 from porism.errors import PorismError
 from porism.records import Topic
 from porism.search.fusion import ScaledSum
@@ -25,7 +26,7 @@ from porism.systems.approach0.retriever import formulas_of
 from porism.systems.approach0.text_index import IndexedFormula, distinct_formulas, formula_instances
 from porism.systems.arrays import Singles, best_of, first_of_each, reordered
 from porism.systems.declared.context import SystemContext
-from porism.systems.documents import TextDocument, answer_texts, batched
+from porism.systems.documents import AT_ONCE, TextDocument, answer_texts
 from porism.systems.encoded import Documents, EncodedDocuments, TextSource, encoded_documents, open_late_interaction
 from porism.systems.named_models import AppliedModel, chosen_model
 from porism.systems.topic_queries import HandQueries, topic_of, topic_text
@@ -233,7 +234,7 @@ def _formulas(texts: LateTexts, instances: list[IndexedFormula]) -> Iterator[Tex
 
 def _contexts(texts: LateTexts, instances: list[IndexedFormula]) -> Iterator[TextDocument]:
     """Yield the post of each instance with other formulas masked; a formula of a list without posts is alone."""
-    for some in batched(instances):
+    for some in batched(instances, AT_ONCE):
         formulas = texts.content.formulas_by_id([one.id for one in some])
         posts = texts.content.posts_by_id([one.post_id for one in formulas.values() if one.post_id])
         for one in some:

@@ -29,7 +29,7 @@ PARTS: Mapping[str, str] = {
     "thread_candidates": "porism.search.default:thread_candidates",
     "feature_reranker": "porism.search.default:feature_reranker",
     "formula_search": "porism.search.default:formula_search",
-    "best_passage": "porism.systems.extracts:best_passage",
+    "best_passage": "porism.systems.extracts:BestPassage",
     "approach0_answers": "porism.systems.approach0.retriever:answer_search",
     "approach0_formulas": "porism.systems.approach0.retriever:formula_search",
     "approach0_fusion": "porism.systems.approach0.late:fusion",
@@ -62,7 +62,7 @@ PARTS: Mapping[str, str] = {
     "endpoint_answer": "porism.systems.generated_answers:endpoint_answer",
     "causal_answer": "porism.systems.generated_answers:causal_answer",
     "extractive_summary": "porism.systems.extracts:extractive_summary",
-    "longest_prefix": "porism.systems.extracts:longest_prefix",
+    "longest_prefix": "porism.systems.extracts:LongestPrefix",
     "sentence_windows": "porism.systems.extracts:sentence_windows",
 }
 
@@ -146,8 +146,7 @@ def _converted(part: str, option: str, value: Any, kind: Any) -> Any:
 
 def _parsed(text: str, kind: type) -> Any:
     if kind is tuple or kind is list:
-        items = [item.strip() for item in text.split(",") if item.strip()]
-        return [_number(item) for item in items]
+        return [_number(item.strip()) for item in text.split(",") if item.strip()]
     if kind is bool:
         if text.lower() not in ("true", "false", "yes", "no"):
             raise ValueError("write true or false")

@@ -20,7 +20,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 
 from porism.compiled import compiled
-from porism.corpus.content import Content
+from porism.corpus.content import Content, batched
 from porism.corpus.post import Comment, Formula, Thread
 from porism.errors import PorismError
 from porism.formula import parse
@@ -29,7 +29,7 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.arrays import Flags, Floats, Ints, Small
 from porism.systems.declared.context import SystemContext, check_share
-from porism.systems.documents import batched
+from porism.systems.documents import AT_ONCE
 from porism.systems.inverted import InvertedIndex, TokenDocument, best, invert, kept_index
 from porism.systems.mathdowers import queries
 from porism.systems.mathdowers.queries import WordLists, engine_tokens
@@ -54,7 +54,8 @@ class ThreadDocuments:
             self._linked.setdefault(link.other_id, set()).add(link.post_id)
 
     def __iter__(self) -> Iterator[TokenDocument]:
-        for threads in batched(thread for thread in self._content.threads() if thread.answers):
+        answered = (thread for thread in self._content.threads() if thread.answers)
+        for threads in batched(answered, AT_ONCE):
             linked = {thread.question.id: sorted(self._linked.get(thread.question.id, ())) for thread in threads}
             titles = self._content.titles_by_id([other for others in linked.values() for other in others])
             texts = [thread.question.title for thread in threads]

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
+from porism.corpus.content import batched
 from porism.errors import PorismError
 from porism.models.tokens import MeanVectors, TokenEncoder
 from porism.records import Explanation, Topic
@@ -21,7 +22,7 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.arrays import Floats, Ints
 from porism.systems.declared.context import SystemContext, check_share
-from porism.systems.documents import batched
+from porism.systems.documents import AT_ONCE
 from porism.systems.encoded import fitting_length
 from porism.systems.named_models import chosen_model
 from porism.systems.scm import tokens
@@ -172,7 +173,7 @@ class SoftSpace:
         entries: list[dict[int, float]] = []
         content = self._context.content
         with self._context.progress.stage(f"SCM: answers as {self._options.representation}") as advance:
-            for answers in batched(content.posts("answer")):
+            for answers in batched(content.posts("answer"), AT_ONCE):
                 found = content.titles_by_id([answer.thread_id for answer in answers])
                 titles = self._lines.of_texts([found.get(one.thread_id, Text("")) for one in answers], whole=True)
                 bodies = self._lines.of_texts([answer.body for answer in answers])

@@ -15,11 +15,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from porism.corpus.content import Content
+from porism.corpus.content import Content, batched
 from porism.errors import PorismError
 from porism.records import Topic
 from porism.systems.arrays import Floats
-from porism.systems.documents import batched
+from porism.systems.documents import AT_ONCE
 from porism.systems.mathdowers.queries import placed_formulas
 from porism.systems.mathdowers.retriever import FormulaTokens
 from porism.systems.mathdowers.tuples import TANGENT_L_2021, math_tokens
@@ -115,7 +115,7 @@ class PostLines:
             yield from self._bodies()
 
     def _bodies(self) -> Iterator[Line]:
-        for posts in batched(self._content.posts()):
+        for posts in batched(self._content.posts(), AT_ONCE):
             for lines in self.of_texts([post.body for post in posts]):
                 yield from filter(None, lines)
 

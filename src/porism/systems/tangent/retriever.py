@@ -23,9 +23,9 @@ from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.arrays import Array, Codes, Flags, Floats, Ints, Small, best_of, open_arrays, save_arrays
 from porism.systems.declared.context import SystemContext
+from porism.systems.tangent import trees as stored
 from porism.systems.tangent.alignment import align
 from porism.systems.tangent.forest import FIRST_ELEMENT, Forest, is_followed
-from porism.systems.tangent import trees as stored
 from porism.systems.tangent.trees import CollectionTrees, TreeRetriever, TreeSet, open_trees, reads_official, trees_of
 
 WINDOW = 4
@@ -133,7 +133,7 @@ def index_pairs(forest: Forest, unordered: Flags, operators: bool) -> PairIndex:
 
 
 def best_trees(index: PairIndex, query: Codes, k: int) -> Ranking:
-    """Return the k trees with the largest Dice coefficient of pairs; of equal ones the first in the collection."""
+    """Return the k trees (by number) with the largest Dice coefficient of pairs; of equal ones the first."""
     codes, counts = np.unique(query, return_counts=True)
     common = np.zeros(len(index.sizes), np.int32)
     _add_common(index, codes, counts, common)

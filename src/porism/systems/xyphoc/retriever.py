@@ -15,19 +15,11 @@ from porism.formula import Parsed
 from porism.progress import Progress
 from porism.records import Explanation
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.arrays import Array, Codes, Floats, Ints, Singles, Small, open_arrays, save_arrays
+from porism.systems.arrays import Array, Codes, Floats, Ints, Singles, Small, open_arrays, save_arrays, starts_of
 from porism.systems.declared.context import SystemContext
 from porism.systems.tangent.trees import TreeRetriever, reads_official
-from porism.systems.xyphoc.boxes import (
-    FormulaBoxes,
-    GlyphBox,
-    check_mathjax,
-    layout_boxes,
-    mathjax_boxes,
-    mathjax_digest,
-    mathjax_formula,
-    typeset,
-)
+from porism.systems.xyphoc import boxes as glyphs
+from porism.systems.xyphoc.boxes import FormulaBoxes, GlyphBox, typeset
 
 
 class Levels(NamedTuple):
@@ -153,12 +145,6 @@ def write_boxes(
     (folder / "names.txt").write_bytes("\0".join(ids).encode("utf-8", "surrogatepass"))
 
 
-def read_boxes(folder: Path) -> BoxStore:
-    """Open glyph boxes that `write_boxes` wrote."""
-    texts = (folder / "names.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
-    return BoxStore(np.load(folder / "visuals.npy", mmap_mode="r"), open_arrays(folder, Boxes), texts)
-
-
 def index_symbols(store: BoxStore, levels: Levels) -> SymbolIndex:
     """Invert the region bits of a collection's glyphs; the glyphs of one symbol are united."""
     bits = region_bits(store.boxes, levels)
@@ -169,8 +155,7 @@ def index_symbols(store: BoxStore, levels: Levels) -> SymbolIndex:
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     united = np.bitwise_or.reduceat(bits[order], first) if len(first) else bits
     frequencies = np.bincount(names[order][first], minlength=len(store.names))
-    starts = np.concatenate(([0], np.cumsum(frequencies)))
-    return SymbolIndex(starts, owners[order][first].astype(np.int32), united, frequencies)
+    return SymbolIndex(starts_of(frequencies), owners[order][first].astype(np.int32), united, frequencies)
 
 
 def symbol_bits(boxes: list[GlyphBox], levels: Levels) -> SymbolBits:
@@ -223,15 +208,15 @@ def xy_phoc(
     """Find formulas whose symbols are at the same places. `columns`, `rows` and `ellipses` are the highest levels;
     `boxes` says where glyph boxes come from: our own layout model, or MathJax's SVG, which needs node and the npm
     package mathjax."""
-    content, made = context.content, layout_boxes
-    key: str = boxes
+    key, made = "layout", glyphs.layout_boxes
     if boxes == "mathjax":
-        check_mathjax()
-        key, made = mathjax_digest(), mathjax_boxes
-    build = partial(write_boxes, content, made, context.progress)
+        glyphs.check_mathjax()
+        key, made = glyphs.mathjax_digest(), glyphs.mathjax_boxes
+    build = partial(write_boxes, context.content, made, context.progress)
     folder = context.cached("glyph-boxes", key, build, ("porism.systems.xyphoc.boxes",))
-    store = read_boxes(folder)
-    return PhocSearch(store, Levels(columns, rows, ellipses), idf, boxes, reads_official(content))
+    texts = (folder / "names.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
+    store = BoxStore(np.load(folder / "visuals.npy", mmap_mode="r"), open_arrays(folder, Boxes), texts)
+    return PhocSearch(store, Levels(columns, rows, ellipses), idf, boxes, reads_official(context.content))
 
 
 class PhocSearch(TreeRetriever):
@@ -240,7 +225,7 @@ class PhocSearch(TreeRetriever):
     def __init__(self, store: BoxStore, levels: Levels, idf: bool, source: Source, official: bool) -> None:
         super().__init__(official)
         self._store, self._levels, self._source = store, levels, source
-        self._index: SymbolIndex = index_symbols(store, levels)
+        self._index = index_symbols(store, levels)
         self._symbols = {name: at for at, name in enumerate(store.names)}
         size, known = len(store.visuals), self._index.frequencies
         weights = np.log(max(size, 1) / np.maximum(known, 1)) if idf else np.ones(len(known))
@@ -259,7 +244,7 @@ class PhocSearch(TreeRetriever):
 
     def _overlaps(self, formula: Parsed) -> list[tuple[str, Floats]]:
         """Return what each symbol of the query adds to each formula's cosine."""
-        boxes = typeset(formula.layout) if self._source == "layout" else mathjax_formula(formula.latex)
+        boxes = typeset(formula.layout) if self._source == "layout" else glyphs.mathjax_formula(formula.latex)
         query = symbol_bits(boxes, self._levels)
         numbers = [self._symbols.get(name, -1) for name in query.names]
         weights = [float(self._weights[number]) if number >= 0 else self._unknown**2 for number in numbers]
