@@ -24,10 +24,8 @@ PUBLISHED = "https://www.cs.rit.edu/~dprl/ARQMath/arqmath-resources.html"
 
 @dataclass(frozen=True, slots=True)
 class OfficialFile:
-    """A file of the lab: its official name, what it holds, its directory of the lab's drive, and other names in use.
-
-    The other names are glob patterns.
-    """
+    """A file of the lab: its official name, what it holds, its directory of the lab's drive, and other names in use,
+    which are glob patterns."""
 
     name: str
     holds: str
@@ -55,9 +53,8 @@ class CatalogueEntry:
 
 
 POSTS = OfficialFile("Posts.V1.3.xml", "questions and answers", "Collection", ("Posts.V1.*.xml",))
-FORMULAS = OfficialFile(
-    "latex_representation_v3", "LaTeX of all formulas, 101 tables", "Formulas", ("latex_representation*",)
-)
+_TABLES = "LaTeX of all formulas, 101 tables"
+FORMULAS = OfficialFile("latex_representation_v3", _TABLES, "Formulas", ("latex_representation*",))
 
 
 @cache

@@ -7,7 +7,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from porism.errors import PorismError
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.libraries import library
 from porism.models.loading import computing, load_transformer
@@ -60,11 +59,8 @@ class CausalGenerator:
         torch = library("torch")
         settings = settings or GenerationSettings()
         if settings.max_tokens >= self.length:
-            raise PorismError(
-                f"has {self.length} positions, too few for {settings.max_tokens} new tokens",
-                where=str(self.directory.path),
-                fix=f"request fewer than {self.length} tokens",
-            )
+            fact = f"has {self.length} positions, too few for {settings.max_tokens} new tokens"
+            raise self.directory.error(fact, f"request fewer than {self.length} tokens")
         tokens = self._tokenizer(prompt, return_tensors="pt", verbose=False)["input_ids"]
         space = self.length - settings.max_tokens
         self.cut += int(tokens.shape[1] > space)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -15,13 +14,6 @@ from porism.models.libraries import library
 from porism.models.loading import CHUNK_BATCHES, SAFE, check_weights, chunks, computing, finite, limited, loaded
 
 BATCH = 16
-
-
-class TextPair(NamedTuple):
-    """A query and a document."""
-
-    query: str
-    document: str
 
 
 class CrossEncoder:
@@ -44,15 +36,12 @@ class CrossEncoder:
         return cls(ModelDirectory.open(name_or_path), length)
 
     def score(
-        self,
-        pairs: Sequence[TextPair | tuple[str, str]],
-        batch_size: int = BATCH,
-        progress: Callable[[int], None] | None = None,
+        self, pairs: Sequence[tuple[str, str]], batch_size: int = BATCH, progress: Callable[[int], None] | None = None
     ) -> npt.NDArray[np.float32]:
-        """Return one logit a pair: the larger, the better."""
+        """Return one logit for each pair of query and document: the larger, the better."""
         torch = library("torch")
         scores = []
-        for chunk in chunks([tuple(pair) for pair in pairs], batch_size * CHUNK_BATCHES, progress):
+        for chunk in chunks(pairs, batch_size * CHUNK_BATCHES, progress):
             self.cut += self._longer(chunk)
             with computing(self.directory):
                 logits = self._model.predict(
@@ -62,12 +51,12 @@ class CrossEncoder:
             scores.append(values if values.ndim == 1 else values[:, -1])
         return np.concatenate(scores) if scores else np.zeros(0, np.float32)
 
-    def _longer(self, pairs: Sequence[tuple[str, ...]]) -> int:
+    def _longer(self, pairs: Sequence[tuple[str, str]]) -> int:
         length = int(self._model.max_seq_length)
         long = [pair for pair in pairs if sum(len(text.encode()) for text in pair) >= length - 3]
         if not long:
             return 0
-        first, second = [pair[0] for pair in long], [pair[1] for pair in long]
+        first, second = map(list, zip(*long, strict=True))
         tokens = self._model.tokenizer(first, second, truncation=False, verbose=False)["input_ids"]
         return sum(len(one) > length for one in tokens)
 

@@ -12,22 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.errors import PorismError
+from porism.models import loading
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import Role
 from porism.models.libraries import library
-from porism.models.loading import (
-    CHUNK_BATCHES,
-    SAFE,
-    check_weights,
-    chunks,
-    computing,
-    count_longer,
-    finite,
-    limited,
-    load_transformer,
-    loaded,
-)
+from porism.models.loading import CHUNK_BATCHES, SAFE, chunks, computing, finite, limited
 
 Vectors = npt.NDArray[np.float32]
 BATCH = 32
@@ -47,8 +36,8 @@ class LateInteraction:
         self._own = directory.kind == "late interaction"
         library_class = "MultiVectorEncoder" if self._own else "SentenceTransformer"
         maker = getattr(library("sentence_transformers"), library_class)
-        self._model: Any = loaded(directory, lambda: maker(str(directory.path), device="cpu", **SAFE))
-        check_weights(directory, self._model, pooler=False)
+        self._model: Any = loading.loaded(directory, lambda: maker(str(directory.path), device="cpu", **SAFE))
+        loading.check_weights(directory, self._model, pooler=False)
         self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
 
     @classmethod
@@ -66,24 +55,17 @@ class LateInteraction:
         """Return the normalised token vectors of each text: arrays of (tokens, dimensions)."""
         vectors: list[Vectors] = []
         for chunk in chunks(texts, batch_size * CHUNK_BATCHES, progress):
-            self.cut += count_longer(self._model.tokenizer, chunk, int(self._model.max_seq_length))
+            self.cut += loading.count_longer(self._model.tokenizer, chunk, int(self._model.max_seq_length))
             with computing(self.directory):
                 vectors += [finite(self.directory, one) for one in self._encode(chunk, batch_size, role)]
         return vectors
 
     def _encode(self, texts: list[str], batch_size: int, role: Role) -> list[Vectors]:
         encode = self._model.encode_query if role == "query" else self._model.encode_document
-        if self._own:
-            found = encode(texts, batch_size=batch_size, show_progress_bar=False)
-        else:
-            found = encode(
-                texts,
-                batch_size=batch_size,
-                output_value="token_embeddings",
-                convert_to_numpy=False,
-                show_progress_bar=False,
-            )
-        return [_normalised(np.asarray(one, np.float32)) for one in found]
+        options = {} if self._own else {"output_value": "token_embeddings", "convert_to_numpy": False}
+        found = encode(texts, batch_size=batch_size, show_progress_bar=False, **options)
+        vectors = (np.asarray(one, np.float32) for one in found)
+        return [one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-12) for one in vectors]
 
     def maxsim(self, query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float32]:
         """Return the sum over the query's tokens of the largest similarity to a token of the document, for each
@@ -117,10 +99,6 @@ def maxsim(query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float
     return scores
 
 
-def _normalised(vectors: Vectors) -> Vectors:
-    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12), np.float32)
-
-
 class MeanVectors(NamedTuple):
     """Tokens and the mean of the vectors of their occurrences, in the same order."""
 
@@ -136,9 +114,11 @@ class TokenEncoder:
         """`layer` counts from 1; `length` is the number of tokens that are read of a text."""
         self.directory = directory
         inner = directory.path / "0_Transformer"
-        self._tokenizer, self._model = load_transformer(directory, "AutoModel", inner if inner.is_dir() else None)
+        self._tokenizer, self._model = loading.load_transformer(
+            directory, "AutoModel", inner if inner.is_dir() else None
+        )
         if layer < 1:
-            raise PorismError(f"layer {layer} does not exist", where=str(directory.path), fix="write a number from 1")
+            raise directory.error(f"layer {layer} does not exist", "write a number from 1")
         self.layer = min(layer, int(self._model.config.num_hidden_layers))
         self.length = limited(directory, length, None)
 
@@ -147,7 +127,7 @@ class TokenEncoder:
         backend = getattr(self._tokenizer, "backend_tokenizer", None)
         if backend is None:
             fix = "copy tokenizer.json of the same model into the directory"
-            raise PorismError("has no fast tokenizer", where=str(self.directory.path), fix=fix)
+            raise self.directory.error("has no fast tokenizer", fix)
         backend.no_truncation()
         backend.no_padding()
         backend.save(str(path))

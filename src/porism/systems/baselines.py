@@ -158,18 +158,6 @@ def pyterrier(context: SystemContext, query: str = "title", k1: float = 1.2, b: 
 DUPLICATE = {"3", "duplicate"}  # LinkTypeId of the dump, kind of our tables
 
 
-def linked_posts(context: SystemContext, links: str = "") -> Retriever:
-    """Answers of duplicates of the question, by votes. `links` is a PostLinks.xml, or a table post, other, kind."""
-    if context.task != 1:
-        raise PorismError("finds answers only", fix="run it with --task 1")
-    found: dict[int, set[int]] = {}  # the questions that a duplicate link joins to each, in either direction
-    pairs = [(link.post_id, link.other_id) for link in context.content.all_links() if link.kind == "duplicate"]
-    for one, other in [*pairs, *(_read_links(links) if links else ())]:
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return LinkedPosts(context.content, found)
-
-
 @report_unreadable("give PostLinks.xml of a dump, or a table: question<TAB>other question<TAB>duplicate")
 def _read_links(path: str) -> list[tuple[int, int]]:
     """Return the duplicate links of a file."""
@@ -190,10 +178,18 @@ def _read_links(path: str) -> list[tuple[int, int]]:
 
 
 class LinkedPosts(Retriever):
-    """Finds the answers to the questions that links join to the topic's question."""
+    """Finds the answers to duplicates of the question, by votes. `links` is a PostLinks.xml, or a table post, other,
+    kind."""
 
-    def __init__(self, content: Content, linked: Mapping[int, set[int]]) -> None:
-        self._content, self._linked = content, linked
+    def __init__(self, context: SystemContext, links: str = "") -> None:
+        if context.task != 1:
+            raise PorismError("finds answers only", fix="run it with --task 1")
+        self._content = context.content
+        self._linked: dict[int, set[int]] = {}  # the questions that a duplicate link joins to each, in either direction
+        pairs = [(link.post_id, link.other_id) for link in context.content.all_links() if link.kind == "duplicate"]
+        for one, other in [*pairs, *(_read_links(links) if links else ())]:
+            self._linked.setdefault(one, set()).add(other)
+            self._linked.setdefault(other, set()).add(one)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the answers with most votes; of equal votes the earlier answer comes first."""

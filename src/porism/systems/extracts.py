@@ -12,7 +12,6 @@ import numpy as np
 
 from porism.corpus.content import Content
 from porism.evaluate.text_measures import tokenize
-from porism.models.encoder import BiEncoder
 from porism.records import Query, Topic
 from porism.search.display.sentences import whole_sentences
 from porism.search.engine import Engine
@@ -99,7 +98,6 @@ class MaxSimScorer:
         return found
 
 
-PassageScorer = Bm25Scorer | MaxSimScorer
 LONGEST = 1195  # characters, as in the authors' code
 SHORTEST_WINDOW, LONGEST_WINDOW = 5, 9  # sentences
 
@@ -134,20 +132,6 @@ class WindowChoice:
                     yield range(first, first + size)
 
 
-def sentence_windows(
-    context: SystemContext,
-    *,
-    choice: WindowChoice,
-    scorer: Scorer = "maxsim",
-    late_interaction: str = "approach0-colbert",
-) -> Answerer:
-    """Choose among the windows of the first posts: the best by score, or the longest of the post that has the best."""
-    if scorer == "maxsim":
-        return BestWindow(context.content, choice, MaxSimScorer(LateTexts(context, late_interaction, TOKENS)))
-    known = named_models().get(late_interaction)
-    return BestWindow(context.content, choice, Bm25Scorer(known.original if known else late_interaction))
-
-
 class LongestPrefix(Answerer):
     """Answers with the longest beginning of the first post that fits."""
 
@@ -162,11 +146,24 @@ class LongestPrefix(Answerer):
 
 
 class BestWindow(Answerer):
-    """Answers with a window of sentences that a scorer prefers."""
+    """Answers with a window of the first posts: the best by score, or the longest of the post that has the best."""
 
-    def __init__(self, content: Content, choice: WindowChoice, scorer: PassageScorer) -> None:
-        self.depth, self.models = choice.posts, scorer.models
-        self._content, self._choice, self._scorer = content, choice, scorer
+    def __init__(
+        self,
+        context: SystemContext,
+        *,
+        choice: WindowChoice,
+        scorer: Scorer = "maxsim",
+        late_interaction: str = "approach0-colbert",
+    ) -> None:
+        known = named_models().get(late_interaction)
+        self._scorer: Bm25Scorer | MaxSimScorer = (
+            MaxSimScorer(LateTexts(context, late_interaction, TOKENS))
+            if scorer == "maxsim"
+            else Bm25Scorer(known.original if known else late_interaction)
+        )
+        self.depth, self.models = choice.posts, self._scorer.models
+        self._content, self._choice = context.content, choice
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the chosen window. Without a window that fits, the beginning of the first post; nothing without a
@@ -199,23 +196,16 @@ def first_prefix(posts: Mapping[int, Sequence[Sequence[Segment]]], limit: int) -
 ROUNDS = 25  # of k-means at most
 
 
-def extractive_summary(context: SystemContext, bi_encoder: str, length: int = 256, limit: int = MAX_LENGTH) -> Answerer:
-    """Shorten the first answer to the sentences that represent it best, by `length` tokens of each."""
-    chosen = chosen_model(bi_encoder, context.models)
-    model = open_bi_encoder(chosen.directory, length)
-    use = chosen.use(f"vectors of sentences, {model.record.pooling}, {model.record.length} tokens")
-    made = Summary(context.content, model, limit)
-    made.models = (use,)
-    return made
-
-
 class Summary(Answerer):
-    """Answers with a summary of the first answer."""
+    """Answers with the sentences that represent the first answer best, by `length` tokens of each."""
 
     depth = 1
 
-    def __init__(self, content: Content, model: BiEncoder, limit: int) -> None:
-        self._content, self._model, self._limit = content, model, limit
+    def __init__(self, context: SystemContext, bi_encoder: str, length: int = 256, limit: int = MAX_LENGTH) -> None:
+        chosen = chosen_model(bi_encoder, context.models)
+        self._content, self._model, self._limit = context.content, open_bi_encoder(chosen.directory, length), limit
+        record = self._model.record
+        self.models = (chosen.use(f"vectors of sentences, {record.pooling}, {record.length} tokens"),)
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the whole answer if it fits, else its summary; nothing without a hit."""

@@ -24,11 +24,6 @@ from porism.systems.named_models import AppliedModel, ChosenModel, chosen_model
 from porism.systems.topic_queries import topic_of
 
 
-def dense_answers(context: SystemContext, bi_encoder: str, *, form: InputFormat, length: int = 0) -> Retriever:
-    """Rank answers by cosine. `query` is a topic's text with {title}, {body} and {tags}; `length` counts tokens."""
-    return DenseSearch(answer_vectors(context, chosen_model(bi_encoder, context.models), form, length), form)
-
-
 class TextVectors:
     """Documents with one vector each, and the bi-encoder that made them and makes those of queries."""
 
@@ -56,14 +51,15 @@ def answer_vectors(context: SystemContext, chosen: ChosenModel, form: TextForm, 
 
 
 class DenseSearch(Retriever):
-    """Ranks documents by the cosine of their vectors."""
+    """Ranks answers by cosine. `query` is a topic's text with {title}, {body} and {tags}; `length` counts tokens."""
 
-    def __init__(self, vectors: TextVectors, form: TextForm) -> None:
-        self._vectors, self._form = vectors, form
-        self.models = (vectors.use,)
+    def __init__(self, context: SystemContext, bi_encoder: str, *, form: InputFormat, length: int = 0) -> None:
+        self._form = form
+        self._vectors = answer_vectors(context, chosen_model(bi_encoder, context.models), form, length)
+        self.models = (self._vectors.use,)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return the best k documents; of equal scores the smaller id comes first."""
+        """Return the best k answers; of equal scores the smaller id comes first."""
         text = self._form.topic(topic_of(query))
         if not text or k < 1:
             return Ranking.of({})

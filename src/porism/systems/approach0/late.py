@@ -110,20 +110,12 @@ def fusion(
     if len(of) != 1 or not 0 <= share <= 1:
         fact = "fuses one system with a share from 0 to 1"
         raise PorismError(fact, fix='write of = ["approach0/a0"] and share = 0.5')
-    texts = LateTexts(context, late_interaction, length)
-    found = FormulaLate(texts, context.queries, reads) if context.task == 2 else AnswerLate(texts)
-    names = (f"late interaction ({texts.use.directory})", of[0])
+    if context.task == 2:
+        found: Retriever = FormulaLate(LateTexts(context, late_interaction, length), context.queries, reads)
+    else:
+        found = AnswerLate(context, late_interaction, length)
+    names = (f"late interaction ({found.models[0].directory})", of[0])
     return Fused((found, context.system(of[0])), ScaledSum((share, 1 - share), 0.0), names, DEPTH)
-
-
-def reranker(context: SystemContext, late_interaction: str, length: int = 512, depth: int = DEPTH) -> Reranker:
-    """Order answers by late interaction alone."""
-    return LateReranker(LateTexts(context, late_interaction, length), depth)
-
-
-def late_answers(context: SystemContext, late_interaction: str, length: int = 512) -> Retriever:
-    """Find answers by late interaction alone."""
-    return AnswerLate(LateTexts(context, late_interaction, length))
 
 
 class LateTexts:
@@ -160,9 +152,9 @@ class LateTexts:
 class AnswerLate(Retriever):
     """All answers by late interaction with the topic as it is: title and body."""
 
-    def __init__(self, texts: LateTexts) -> None:
-        self._texts, self._documents = texts, texts.answers()
-        self.models = (texts.use,)
+    def __init__(self, context: SystemContext, late_interaction: str, length: int = 512) -> None:
+        self._texts = LateTexts(context, late_interaction, length)
+        self._documents, self.models = self._texts.answers(), (self._texts.use,)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k answers."""
@@ -175,9 +167,9 @@ class AnswerLate(Retriever):
 class LateReranker(Reranker):
     """Orders answers by late interaction alone; of equal scores the order of before is kept."""
 
-    def __init__(self, texts: LateTexts, depth: int) -> None:
-        self._texts, self._documents, self.depth = texts, texts.answers(), depth
-        self.models = (texts.use,)
+    def __init__(self, context: SystemContext, late_interaction: str, length: int = 512, depth: int = DEPTH) -> None:
+        self._texts, self.depth = LateTexts(context, late_interaction, length), depth
+        self._documents, self.models = self._texts.answers(), (self._texts.use,)
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
         """Return the answers with the highest score first."""

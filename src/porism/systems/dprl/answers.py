@@ -59,23 +59,6 @@ class ChainInput:
     pair_length: int = 512
 
 
-def question_chain(
-    context: SystemContext,
-    bi_encoder: str,
-    cross_encoder: str = "",
-    *,
-    written: ChainForm,
-    answers: Scored = "votes",
-    chain: ChainInput,
-) -> Retriever:
-    """Rank the answers of the most similar `questions` by that similarity times `answers`: votes, or a pair's score."""
-    if answers == "pairs" and not cross_encoder:
-        raise PorismError("pairs need a model", fix="name it: cross_encoder = NAME, or write answers = votes")
-    form = written.form(context)
-    scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length) if answers == "pairs" else None
-    return ChainSearch(open_questions(context, bi_encoder, form, chain), scorer)
-
-
 class QuestionAnswers(NamedTuple):
     """Answers of similar questions, with the similarity of the question and the votes of each."""
 
@@ -121,11 +104,25 @@ def vote_shares(votes: Floats) -> Floats:
 
 
 class ChainSearch(Retriever):
-    """Ranks answers by the similarity of their question times their own score."""
+    """Ranks answers of the most similar `questions` by that similarity times `answers`: votes, or a pair's score."""
 
-    def __init__(self, questions: Questions, scorer: PairScorer | None) -> None:
-        self._questions, self._form, self._scorer = questions, questions.form, scorer
-        self.models = (questions.vectors.use, *((scorer.use,) if scorer else ()))
+    def __init__(
+        self,
+        context: SystemContext,
+        bi_encoder: str,
+        cross_encoder: str = "",
+        *,
+        written: ChainForm,
+        answers: Scored = "votes",
+        chain: ChainInput,
+    ) -> None:
+        if answers == "pairs" and not cross_encoder:
+            raise PorismError("pairs need a model", fix="name it: cross_encoder = NAME, or write answers = votes")
+        self._form = form = written.form(context)
+        scored = answers == "pairs"
+        self._scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length) if scored else None
+        self._questions = open_questions(context, bi_encoder, form, chain)
+        self.models = (self._questions.vectors.use, *((self._scorer.use,) if self._scorer else ()))
         self.notes = (self._form.note,) if isinstance(self._form, AmrForm) else ()
 
     def search(self, query: ReadQuery, k: int) -> Ranking:

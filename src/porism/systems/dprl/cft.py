@@ -16,7 +16,7 @@ from porism.formula import Parsed
 from porism.formula.binary import Trees
 from porism.progress import Progress
 from porism.records import Explanation
-from porism.search.retriever import DEPTH, Ranking, Retriever
+from porism.search.retriever import DEPTH, Ranking
 from porism.systems.arrays import Floats, Ints, Singles, Small
 from porism.systems.declared.context import SystemContext
 from porism.systems.dprl import tuples
@@ -179,22 +179,6 @@ def query_vector(query: Trees, representation: Representation, vectors: FormulaV
 _CODE = ("porism.systems.tangent", "porism.systems.dprl.tuples", "porism.systems.dprl.cft")
 
 
-def tangent_cft2(
-    context: SystemContext,
-    representations: tuple[str, ...] = ("slt", "opt", "slt-type", "slt-unified"),
-    k: float = 60.0,
-    depth: int = DEPTH,
-    *,
-    training: FastTextTraining,
-) -> Retriever:
-    """Join `depth` hits of each representation with the constant `k`; the other options are those of the training."""
-    unknown = [name for name in representations if name not in REPRESENTATIONS]
-    if unknown:
-        raise PorismError(f"no representation is named {unknown[0]}", fix=f"use {', '.join(REPRESENTATIONS)}")
-    names = tuple(name for name in REPRESENTATIONS if name in representations)
-    return CftSearch(VectorSearch(context, names, training), k, depth, reads_official(context.content))
-
-
 class VectorSearch:
     """The vectors of a collection's formulas in several representations, trained once and kept beside the index."""
 
@@ -222,12 +206,25 @@ class VectorSearch:
 
 
 class CftSearch(TreeRetriever):
-    """Formulas by score-weighted reciprocal ranks over the representations."""
+    """Formulas by score-weighted reciprocal ranks, with the constant `k`, of `depth` hits of each representation. The
+    other options are those of the training."""
 
-    def __init__(self, search: VectorSearch, k: float, depth: int, official: bool) -> None:
-        super().__init__(official)
-        self._search, self._k, self._depth = search, k, depth
-        self.notes = (search.note,)
+    def __init__(
+        self,
+        context: SystemContext,
+        representations: tuple[str, ...] = ("slt", "opt", "slt-type", "slt-unified"),
+        k: float = 60.0,
+        depth: int = DEPTH,
+        *,
+        training: FastTextTraining,
+    ) -> None:
+        unknown = [name for name in representations if name not in REPRESENTATIONS]
+        if unknown:
+            raise PorismError(f"no representation is named {unknown[0]}", fix=f"use {', '.join(REPRESENTATIONS)}")
+        super().__init__(reads_official(context.content))
+        names = tuple(name for name in REPRESENTATIONS if name in representations)
+        self._search, self._k, self._depth = VectorSearch(context, names, training), k, depth
+        self.notes = (self._search.note,)
 
     def ranked(self, formula: Parsed, k: int) -> Ranking:
         """Return the formulas that the representations find."""

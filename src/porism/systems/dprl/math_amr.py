@@ -140,23 +140,6 @@ def formula_context(text: Text, number: int, around: int = 1) -> str:
     return "" if at is None else " ".join(split[max(at - around, 0) : at + around + 1])
 
 
-def math_amr(
-    context: SystemContext,
-    bi_encoder: str,
-    amr_parser: str = "",
-    instances: int = 1,
-    around: int = 1,
-    length: int = 128,
-) -> Retriever:
-    """Rank formulas by their contexts. `instances` of each visual id are read, 0 for all; `around` counts sentences
-    before and after that of the formula."""
-    form, visuals = amr_form(context, amr_parser), chosen_instances(context.content, instances)
-    documents = partial(context_documents, context.content, visuals, form, around)
-    source = TextSource("mathamr", (*form.key, instances, around), documents, (__name__,))
-    vectors = TextVectors(context, chosen_model(bi_encoder, context.models), source, length)
-    return ContextSearch(vectors, visuals, form, around)
-
-
 def amr_form(context: SystemContext, amr_parser: str) -> AmrForm:
     """Return the form of text with the parser that the user gave, or with the stand-in."""
     place = directory_for(amr_parser, context.models) if amr_parser else ""
@@ -196,15 +179,27 @@ def context_text(text: Text, number: int, form: AmrForm, around: int) -> str:
 
 
 class ContextSearch(Retriever):
-    """Ranks visual ids by their best context."""
+    """Ranks visual ids by their best context. `instances` of each are read, 0 for all; `around` counts sentences before
+    and after that of the formula."""
 
     finds = "formulas"
 
-    def __init__(self, vectors: TextVectors, visuals: dict[int, int], form: AmrForm, around: int) -> None:
-        self._vectors, self._form, self._around = vectors, form, around
-        self._visuals = np.array([visuals[number] for number in vectors.documents.ids.tolist()], np.int64)
-        self.models = (vectors.use,)
-        self.notes = (form.note,)
+    def __init__(
+        self,
+        context: SystemContext,
+        bi_encoder: str,
+        amr_parser: str = "",
+        instances: int = 1,
+        around: int = 1,
+        length: int = 128,
+    ) -> None:
+        form, visuals = amr_form(context, amr_parser), chosen_instances(context.content, instances)
+        documents = partial(context_documents, context.content, visuals, form, around)
+        source = TextSource("mathamr", (*form.key, instances, around), documents, (__name__,))
+        self._vectors = TextVectors(context, chosen_model(bi_encoder, context.models), source, length)
+        self._form, self._around = form, around
+        self._visuals = np.array([visuals[number] for number in self._vectors.documents.ids.tolist()], np.int64)
+        self.models, self.notes = (self._vectors.use,), (form.note,)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k visual ids."""

@@ -94,25 +94,12 @@ def open_candidates(context: SystemContext) -> CandidateTrees:
     return CandidateTrees(open_trees(context), stored.read_set(folder / "layout"))
 
 
-def tree_edit(
-    context: SystemContext,
-    share: float = 0.95,
-    layout_costs: tuple[int, ...] = (9, 1, 8),
-    operator_costs: tuple[int, ...] = (8, 1, 5),
-    depth: int = DEPTH,
-) -> Reranker:
-    """Re-rank by tree edit distance. `share` is the weight of layout trees; costs are of delete, insert, rename."""
-    if len(layout_costs) != 3 or len(operator_costs) != 3:
-        raise PorismError("costs are three numbers", fix="give delete, insert and rename, as 9,1,8")
-    costs = (Costs(*layout_costs), Costs(*operator_costs))
-    return EditReranker(open_candidates(context), costs, share, depth, reads_official(context.content))
-
-
 class TreeReranker(Reranker):
     """Orders formulas by a score of their trees and those of the query formula; equal ones as they were."""
 
-    def __init__(self, candidates: CandidateTrees, depth: int, official: bool) -> None:
-        self._candidates, self.depth, self._official = candidates, depth, official
+    def __init__(self, context: SystemContext, depth: int) -> None:
+        self._candidates, self._official = open_candidates(context), reads_official(context.content)
+        self.depth = depth
 
     def scores(self, query: Trees, visuals: Ints) -> Floats:
         """Return the scores of formulas by their visual ids."""
@@ -138,13 +125,21 @@ class TreeReranker(Reranker):
 
 
 class EditReranker(TreeReranker):
-    """Orders formulas by their edit distance to the query formula."""
+    """Orders formulas by their edit distance to the query formula. `share` is the weight of layout trees; costs are of
+    delete, insert, rename."""
 
     def __init__(
-        self, candidates: CandidateTrees, costs: tuple[Costs, Costs], share: float, depth: int, official: bool
+        self,
+        context: SystemContext,
+        share: float = 0.95,
+        layout_costs: tuple[int, ...] = (9, 1, 8),
+        operator_costs: tuple[int, ...] = (8, 1, 5),
+        depth: int = DEPTH,
     ) -> None:
-        super().__init__(candidates, depth, official)
-        self._costs, self._share = costs, share
+        if len(layout_costs) != 3 or len(operator_costs) != 3:
+            raise PorismError("costs are three numbers", fix="give delete, insert and rename, as 9,1,8")
+        super().__init__(context, depth)
+        self._costs, self._share = (Costs(*layout_costs), Costs(*operator_costs)), share
 
     def scores(self, query: Trees, visuals: Ints) -> Floats:
         """Return the weighted similarities of layout trees and operator trees."""
@@ -180,28 +175,16 @@ EMBEDDINGS: Mapping[str, Representation] = {
 }  # fmt: skip
 
 
-def svm_rank(context: SystemContext, model: Model = "45 topics", depth: int = DEPTH) -> Reranker:
-    """Re-rank formulas by the linear model. `model` names the topics of ARQMath-1 on which it was trained."""
-    lines = files(__package__).joinpath("svm_rank.tsv").read_text("utf-8").splitlines()[1:]
-    weights = {row["feature"]: float(row[model]) for row in csv.DictReader(lines, delimiter="\t")}
-    vectors = VectorSearch(context, tuple(EMBEDDINGS.values()), FastTextTraining())
-    return SvmRank(open_candidates(context), vectors, weights, depth, reads_official(context.content))
-
-
 class SvmRank(TreeReranker):
-    """Orders formulas by a linear model over their features."""
+    """Orders formulas by a linear model over their features. `model` names the topics of ARQMath-1 on which it was
+    trained."""
 
-    def __init__(
-        self,
-        candidates: CandidateTrees,
-        vectors: VectorSearch,
-        weights: Mapping[str, float],
-        depth: int,
-        official: bool,
-    ) -> None:
-        super().__init__(candidates, depth, official)
-        self._vectors, self._weights = vectors, weights
-        self.notes = (f"embedding features: {vectors.note}",)
+    def __init__(self, context: SystemContext, model: Model = "45 topics", depth: int = DEPTH) -> None:
+        self._vectors = VectorSearch(context, tuple(EMBEDDINGS.values()), FastTextTraining())
+        super().__init__(context, depth)
+        lines = files(__package__).joinpath("svm_rank.tsv").read_text("utf-8").splitlines()[1:]
+        self._weights = {row["feature"]: float(row[model]) for row in csv.DictReader(lines, delimiter="\t")}
+        self.notes = (f"embedding features: {self._vectors.note}",)
 
     def scores(self, query: Trees, visuals: Ints) -> Floats:
         """Return the scores of the model."""

@@ -58,8 +58,9 @@ class ThreadDocuments:
         for threads in batched(answered, AT_ONCE):
             linked = {thread.question.id: sorted(self._linked.get(thread.question.id, ())) for thread in threads}
             titles = self._content.titles_by_id([other for others in linked.values() for other in others])
-            texts = [thread.question.title for thread in threads]
-            texts += [one.body for thread in threads for one in (thread.question, *thread.answers, *thread.comments)]
+            texts = [text for thread in threads for text in (thread.question.title, thread.question.body)]
+            texts += [answer.body for thread in threads for answer in thread.answers]
+            texts += [comment.body for thread in threads for comment in thread.comments]
             tokens = self._formulas.of_texts([*texts, *titles.values()])
             for thread in threads:
                 others = [titles[other] for other in linked[thread.question.id] if other in titles]

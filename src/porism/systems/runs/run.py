@@ -130,11 +130,8 @@ def _write_run(out: Path, task: int, done: Sequence[FinishedTopic], record: RunR
     header = tuple(header_lines(record.ir_metadata)) if options.header else ()
     tag = record.ir_metadata["tag"]
     if task == 3:
-        answers = {
-            one.topic: RunAnswer(one.topic, one.answer.text, one.answer.sources)
-            for one in done
-            if one.answer is not None
-        }
+        written = ((one.topic, one.answer) for one in done if one.answer is not None)
+        answers = {topic: RunAnswer(topic, answer.text, answer.sources) for topic, answer in written}
         write_answers(Run(tag, "task3", tag=tag, answers=answers), out, header)
         return
     kind: RunKind = "trec" if options.format == "trec" else "task2" if task == 2 else "task1"

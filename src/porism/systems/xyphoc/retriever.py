@@ -14,7 +14,7 @@ from porism.corpus.content import Content
 from porism.formula import Parsed
 from porism.progress import Progress
 from porism.records import Explanation
-from porism.search.retriever import Ranking, Retriever
+from porism.search.retriever import Ranking
 from porism.systems.arrays import Array, Codes, Floats, Ints, Singles, Small, open_arrays, save_arrays, starts_of
 from porism.systems.declared.context import SystemContext
 from porism.systems.tangent.trees import TreeRetriever, reads_official
@@ -197,35 +197,31 @@ def squared_lengths(index: SymbolIndex, weights: Array, out: Array) -> None:
 Source = Literal["layout", "mathjax"]
 
 
-def xy_phoc(
-    context: SystemContext,
-    columns: int = 7,
-    rows: int = 7,
-    ellipses: int = 4,
-    idf: bool = False,
-    boxes: Source = "layout",
-) -> Retriever:
-    """Find formulas whose symbols are at the same places. `columns`, `rows` and `ellipses` are the highest levels;
-    `boxes` says where glyph boxes come from: our own layout model, or MathJax's SVG, which needs node and the npm
-    package mathjax."""
-    key, made = "layout", glyphs.layout_boxes
-    if boxes == "mathjax":
-        glyphs.check_mathjax()
-        key, made = glyphs.mathjax_digest(), glyphs.mathjax_boxes
-    build = partial(write_boxes, context.content, made, context.progress)
-    folder = context.cached("glyph-boxes", key, build, ("porism.systems.xyphoc.boxes",))
-    texts = (folder / "names.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
-    store = BoxStore(np.load(folder / "visuals.npy", mmap_mode="r"), open_arrays(folder, Boxes), texts)
-    return PhocSearch(store, Levels(columns, rows, ellipses), idf, boxes, reads_official(context.content))
-
-
 class PhocSearch(TreeRetriever):
-    """Formulas by the cosine of region vectors, over an inverted index by symbol."""
+    """Formulas whose symbols are at the same places, by the cosine of region vectors. `columns`, `rows` and `ellipses`
+    are the highest levels; `boxes` says where glyph boxes come from: our own layout model, or MathJax's SVG, which
+    needs node and the npm package mathjax."""
 
-    def __init__(self, store: BoxStore, levels: Levels, idf: bool, source: Source, official: bool) -> None:
-        super().__init__(official)
-        self._store, self._levels, self._source = store, levels, source
-        self._index = index_symbols(store, levels)
+    def __init__(
+        self,
+        context: SystemContext,
+        columns: int = 7,
+        rows: int = 7,
+        ellipses: int = 4,
+        idf: bool = False,
+        boxes: Source = "layout",
+    ) -> None:
+        super().__init__(reads_official(context.content))
+        key, made = "layout", glyphs.layout_boxes
+        if boxes == "mathjax":
+            glyphs.check_mathjax()
+            key, made = glyphs.mathjax_digest(), glyphs.mathjax_boxes
+        build = partial(write_boxes, context.content, made, context.progress)
+        folder = context.cached("glyph-boxes", key, build, ("porism.systems.xyphoc.boxes",))
+        texts = (folder / "names.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
+        store = BoxStore(np.load(folder / "visuals.npy", mmap_mode="r"), open_arrays(folder, Boxes), texts)
+        self._store, self._levels, self._source = store, Levels(columns, rows, ellipses), boxes
+        self._index = index_symbols(store, self._levels)
         self._symbols = {name: at for at, name in enumerate(store.names)}
         size, known = len(store.visuals), self._index.frequencies
         weights = np.log(max(size, 1) / np.maximum(known, 1)) if idf else np.ones(len(known))
@@ -234,7 +230,7 @@ class PhocSearch(TreeRetriever):
         lengths = np.zeros(size)
         squared_lengths(self._index, self._weights, lengths)
         self._lengths = np.sqrt(lengths)
-        self.notes = ("glyph boxes: " + ("our own layout model" if source == "layout" else "MathJax's SVG"),)
+        self.notes = ("glyph boxes: " + ("our own layout model" if boxes == "layout" else "MathJax's SVG"),)
 
     def ranked(self, formula: Parsed, k: int) -> Ranking:
         """Return the formulas with a symbol in the same region."""
