@@ -15,9 +15,8 @@ from porism.cli import main
 from porism.errors import PorismError
 from porism.models.causal import CausalGenerator, GenerationSettings
 from porism.models.conversion import export_onnx
-from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder
+from porism.models.encoder import BiEncoder, CrossEncoder
 from porism.models.tokens import LateInteraction, TokenEncoder
 
 Tiny = Callable[[str], Path]

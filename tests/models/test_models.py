@@ -10,9 +10,8 @@ import pytest
 
 from porism.errors import PorismError
 from porism.models.causal import CausalGenerator, GenerationSettings
-from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelRecord
-from porism.models.encoder import BiEncoder
+from porism.models.encoder import BiEncoder, CrossEncoder
 from porism.models.tokens import LateInteraction, maxsim
 
 Tiny = Callable[[str], Path]
@@ -74,9 +73,7 @@ def test_cross_encoder_scores_pairs(tiny: Tiny) -> None:
     assert scores.dtype == np.float32
     assert scores[2] == pytest.approx(again[0], abs=1e-5)
     assert len(model.score([])) == 0
-    assert model.cut == 0
-    model.score([(QUERY, "zero " * 100)])
-    assert model.cut == 1
+    assert np.isfinite(model.score([(QUERY, "zero " * 100)])).all()  # too long, and cut
 
 
 def test_of_two_classes_the_last_counts(tiny: Tiny) -> None:
@@ -125,7 +122,6 @@ def test_causal_is_repeatable_and_bounded(tiny: Tiny) -> None:
     text = model.generate("the square root", settings)
     assert text == model.generate("the square root", settings)
     assert model.count_tokens(text) <= 2 * 8 + 2
-    model.generate("the square root of two " * 30, settings)
-    assert model.cut == 1
+    model.generate("the square root of two " * 30, settings)  # too long, and cut at its beginning
     with pytest.raises(PorismError, match="has 64 positions, too few for 64 new tokens"):
         model.generate("x", GenerationSettings(max_tokens=64))

@@ -17,9 +17,8 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder
+from porism.models.encoder import BiEncoder, CrossEncoder
 from porism.models.tokens import LateInteraction
 from porism.models.trainees import BiEncoderTrainee, TrainingExample, TrainingSettings
 from porism.models.training_loop import Training

@@ -1,5 +1,5 @@
-"""Bi-encoders, run by torch or as ONNX: a text becomes one vector of length 1, and the dot product of two vectors is
-their similarity."""
+"""Encoders. A bi-encoder, run by torch or as ONNX, makes one vector of length 1 of a text, and the dot product of two
+vectors is their similarity. A cross-encoder makes one score of a pair of texts."""
 
 from __future__ import annotations
 
@@ -91,7 +91,7 @@ def read_pooling(directory: ModelDirectory) -> str | None:
 
 
 Role = Literal["query", "document"]
-BATCH = 32
+BATCH, PAIRS = 32, 16  # texts, or pairs of texts, that a model reads at once
 LEAST_LENGTH = 1e-12
 
 
@@ -181,3 +181,45 @@ def _load(directory: ModelDirectory, length: int | None) -> Any:
     loading.check_vocabulary(directory, model.tokenizer.get_vocab())
     model.max_seq_length = limited(directory, length, model.max_seq_length)
     return model
+
+
+class CrossEncoder:
+    """A cross-encoder: a pair of texts becomes one score. Slow and exact, for the first candidates of a ranking. Of
+    several classes the score is the logit of the last one ("relevant")."""
+
+    def __init__(self, directory: ModelDirectory, length: int | None = None) -> None:
+        """`length` is the number of tokens that are read of a pair."""
+        self.directory = directory.require("cross-encoder")
+        sentence_transformers = library("sentence_transformers")
+        path = str(directory.path)
+        self._model = loading.loaded(directory, lambda: sentence_transformers.CrossEncoder(path, device="cpu", **SAFE))
+        loading.check_weights(directory, self._model, pooler=True)
+        self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
+
+    @classmethod
+    def open(cls, name_or_path: str | Path, length: int | None = None) -> CrossEncoder:
+        """Load the cross-encoder of a directory."""
+        return cls(ModelDirectory.open(name_or_path), length)
+
+    def score(
+        self, pairs: Sequence[tuple[str, str]], batch_size: int = PAIRS, progress: Callable[[int], None] | None = None
+    ) -> Vectors:
+        """Return one logit for each pair of query and document: the larger, the better."""
+        torch = library("torch")
+        scores = []
+        for chunk in chunks(pairs, batch_size * CHUNK_BATCHES, progress):
+            with computing(self.directory):
+                options = {"batch_size": batch_size, "show_progress_bar": False, "activation_fn": torch.nn.Identity()}
+                logits = self._model.predict(chunk, **options)
+            values = finite(self.directory, np.asarray(logits, np.float32))
+            scores.append(values if values.ndim == 1 else values[:, -1])
+        return np.concatenate(scores) if scores else np.zeros(0, np.float32)
+
+    @cached_property
+    def record(self) -> ModelRecord:
+        """What runs record of the model."""
+        length = int(self._model.max_seq_length)
+        return ModelRecord(
+            self.directory.name, "cross-encoder", self.directory.digest, "none", length,
+            int(self._model.num_labels), "pair (query, document); score: logit", "torch",
+        )  # fmt: skip

@@ -33,13 +33,7 @@ class Transformer(NamedTuple):
 
 
 def load_transformer(
-    directory: ModelDirectory,
-    model_class: str,
-    path: Path | None = None,
-    *,
-    new_head: bool = False,
-    tokenizer_options: Mapping[str, Any] | None = None,
-    **options: Any,
+    directory: ModelDirectory, model_class: str, path: Path | None = None, *, new_head: bool = False, **options: Any
 ) -> Transformer:
     """Load the tokenizer of a directory, and its model as a class of transformers such as AutoModelForCausalLM.
 
@@ -52,8 +46,7 @@ def load_transformer(
     transformers, place = library("transformers"), str(path or directory.path)
     # No code of the directory, and no question whether to run it.
     safe = {"local_files_only": True, "trust_remote_code": False}
-    own = {**(tokenizer_options or {}), **safe}
-    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **own))
+    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **safe))
     maker = getattr(transformers, model_class)
     model, info = loaded(directory, lambda: _with_info(maker, place, **safe, **options))
     base = f"{model.base_model_prefix}." if new_head else ""

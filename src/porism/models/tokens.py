@@ -24,15 +24,11 @@ BATCH = 32
 
 class LateInteraction:
     """A late-interaction model (ColBERT, PyLate, sentence-transformers), or the token vectors of a bi-encoder used as
-    one.
-
-    Vectors have length 1. Texts that are longer than `length` tokens are cut at the end; `cut` counts them.
-    """
+    one. Vectors have length 1. Texts that are longer than `length` tokens are cut at the end."""
 
     def __init__(self, directory: ModelDirectory, length: int | None = None) -> None:
         """`length` is the number of tokens that are read of a document."""
         self.directory = directory.require("late interaction", "bi-encoder")
-        self.cut = 0
         self._own = directory.kind == "late interaction"
         library_class = "MultiVectorEncoder" if self._own else "SentenceTransformer"
         maker = getattr(library("sentence_transformers"), library_class)
@@ -55,7 +51,6 @@ class LateInteraction:
         """Return the normalised token vectors of each text: arrays of (tokens, dimensions)."""
         vectors: list[Vectors] = []
         for chunk in chunks(texts, batch_size * CHUNK_BATCHES, progress):
-            self.cut += loading.count_longer(self._model.tokenizer, chunk, int(self._model.max_seq_length))
             with computing(self.directory):
                 vectors += [finite(self.directory, one) for one in self._encode(chunk, batch_size, role)]
         return vectors

@@ -14,9 +14,8 @@ import numpy as np
 
 from porism.corpus.content import batched
 from porism.errors import PorismError
-from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder
+from porism.models.encoder import BiEncoder, CrossEncoder
 from porism.models.tokens import LateInteraction
 from porism.systems.arrays import Halves, Ints, Singles, starts_of
 from porism.systems.declared.context import SystemContext

@@ -20,9 +20,8 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.evaluate.significance import randomisation
-from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder, encode_query
+from porism.models.encoder import BiEncoder, CrossEncoder, encode_query
 from porism.models.tokens import LateInteraction
 from porism.progress import Progress, Silent
 from porism.records import Topic
