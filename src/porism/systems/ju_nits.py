@@ -85,10 +85,7 @@ class TokenSearch(TreeRetriever):
 
     def ranked(self, formula: Parsed, k: int) -> Ranking:
         """Return the formulas with a token of the query."""
-        scores = np.zeros(len(self._index.ids))
-        for token, weight in self._query(formula).items():
-            postings = self._index.postings(token)
-            scores[postings.documents] += weight * postings.counts
+        scores = self._index.scores(self._query(formula), lambda index, postings: postings.counts.astype(np.float64))
         scores /= np.maximum(self._lengths, 1e-12)
         found = np.flatnonzero(scores)
         return Ranking.sorted(self._index.ids[found], scores[found])

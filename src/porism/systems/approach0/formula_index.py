@@ -197,21 +197,15 @@ class PathWriter:
         keys = np.array(self.keys, np.int64)
         by_key = np.argsort(keys, kind="stable").astype(np.int32)
         values, firsts = np.unique(keys[by_key], return_index=True)
-        return PathIndex(
-            self.codes,
-            np.array(self.leaves, np.int32),
-            np.array(self.node_formulas, np.int32),
-            starts_of(self.node_sizes),
-            keys,
-            np.array(self.operators, np.int64),
-            np.array(self.widths, np.int32),
-            starts_of(self.symbol_sizes),
-            np.array(self.symbols, np.int32),
-            np.array(self.counts, np.int32),
-            by_key,
-            values,
-            np.append(firsts, len(keys)).astype(np.int64),
+        leaves, node_formulas, widths, symbols, counts = (
+            np.array(one, np.int32) for one in (self.leaves, self.node_formulas, self.widths, self.symbols, self.counts)
         )
+        starts, symbol_starts = starts_of(self.node_sizes), starts_of(self.symbol_sizes)
+        key_starts, operators = np.append(firsts, len(keys)).astype(np.int64), np.array(self.operators, np.int64)
+        return PathIndex(
+            self.codes, leaves, node_formulas, starts, keys, operators, widths, symbol_starts, symbols, counts, by_key,
+            values, key_starts,
+        )  # fmt: skip
 
 
 def read_paths(latex: str, is_query: bool = False) -> FormulaPaths | None:

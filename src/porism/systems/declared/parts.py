@@ -42,7 +42,7 @@ PARTS: Mapping[str, str] = {
     "math_amr": "porism.systems.dprl.math_amr:ContextSearch",
     "mathdowers_threads": "porism.systems.mathdowers.retriever:thread_search",
     "question_chain": "porism.systems.dprl.answers:ChainSearch",
-    "answer_svm": "porism.systems.dprl.answers:answer_svm",
+    "answer_svm": "porism.systems.dprl.answers:SvmAnswers",
     "scm_contextual": "porism.systems.scm.retriever:contextual_search",
     "scm_interpolated": "porism.systems.scm.retriever:interpolated_search",
     "scm_joint": "porism.systems.scm.retriever:joint_search",

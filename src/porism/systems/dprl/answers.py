@@ -203,26 +203,6 @@ class SvmTraining:
         return judged if self.topics else _linked(features, self.duplicates)
 
 
-def answer_svm(
-    context: SystemContext, bi_encoder: str, cross_encoder: str, *, chain: ChainInput, training: SvmTraining
-) -> Retriever:
-    """Rank the answers of the most similar `questions` by a linear model. `topics` and `qrels` are files of judged
-    topics to train on; without them, at most `duplicates` pairs of duplicate questions of the collection are used.
-    `cost` is the C of the SVM."""
-    form = ChainForm().form(context)
-    scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length)
-    features = AnswerFeatures(open_questions(context, bi_encoder, form, chain), scorer)
-    key = [*training.key, chain.questions, chain.length, *(use.digest for use in features.models), features.models[1]]
-
-    def build(folder: Path) -> None:
-        weights = train_pairwise(list(training.examples(features)), len(FEATURES), training.cost)
-        (folder / "weights.json").write_text(json.dumps(weights.tolist()), "utf-8")
-
-    folder = context.cached("answer-svm", [str(part) for part in key], build)
-    weights = np.array(json.loads((folder / "weights.json").read_text("utf-8")))
-    return SvmAnswers(features, weights, "judged topics" if training.topics else "duplicate questions")
-
-
 class AnswerFeatures:
     """The features of candidates."""
 
@@ -279,13 +259,29 @@ def judged_topics(features: AnswerFeatures, topics: str, qrels: str) -> Iterator
 
 
 class SvmAnswers(Retriever):
-    """Ranks the answers of similar questions by the linear model."""
+    """Ranks the answers of the most similar `questions` by a linear model. `topics` and `qrels` are files of judged
+    topics to train on; without them, at most `duplicates` pairs of duplicate questions of the collection are used.
+    `cost` is the C of the SVM."""
 
-    def __init__(self, features: AnswerFeatures, weights: Floats, source: str) -> None:
-        self._features, self._weights = features, weights
+    def __init__(
+        self, context: SystemContext, bi_encoder: str, cross_encoder: str, *, chain: ChainInput, training: SvmTraining
+    ) -> None:
+        form = ChainForm().form(context)
+        scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length)
+        self._features = features = AnswerFeatures(open_questions(context, bi_encoder, form, chain), scorer)
         self.models = features.models
-        told = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(FEATURES, weights.tolist(), strict=True))
-        self.notes = (f"SVM trained on {source}: {told}",)
+
+        def build(folder: Path) -> None:
+            weights = train_pairwise(list(training.examples(features)), len(FEATURES), training.cost)
+            (folder / "weights.json").write_text(json.dumps(weights.tolist()), "utf-8")
+
+        digests = (use.digest for use in features.models)
+        key = [*training.key, chain.questions, chain.length, *digests, features.models[1]]
+        folder = context.cached("answer-svm", [str(part) for part in key], build)
+        self._weights = np.array(json.loads((folder / "weights.json").read_text("utf-8")))
+        shown = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(FEATURES, self._weights.tolist(), strict=True))
+        source = "judged topics" if training.topics else "duplicate questions"
+        self.notes = (f"SVM trained on {source}: {shown}",)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k answers; of equal scores the smaller id comes first."""

@@ -236,8 +236,8 @@ def _length_kept(answers: sparse.csr_matrix, similarity: sparse.csr_matrix) -> s
 class SoftSearch(Retriever):
     """Ranks answers by the weighted sum of their scores in soft vector spaces."""
 
-    def __init__(self, spaces: Sequence[SoftSpace], weights: Sequence[float]) -> None:
-        self._spaces, self._weights = spaces, weights
+    def __init__(self, spaces: Sequence[SoftSpace], weights: Sequence[float], notes: tuple[str, ...] = ()) -> None:
+        self._spaces, self._weights, self.notes = spaces, weights, notes
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the k best answers with a score above 0; of equal scores the smaller id comes first."""
@@ -272,9 +272,7 @@ def joint_search(
 ) -> Retriever:
     """Make the search in one space of text and LaTeX."""
     options = SpaceOptions("text+latex", weights, positional, training)
-    made = SoftSearch((SoftSpace(context, options),), (1.0,))
-    made.notes = (options.note,)
-    return made
+    return SoftSearch((SoftSpace(context, options),), (1.0,), (options.note,))
 
 
 def interpolated_search(
@@ -284,9 +282,7 @@ def interpolated_search(
     check_share("beta", beta)
     options = SpaceOptions("text", weights, positional, training)
     tuples = replace(options, representation="tangentl", training=replace(training, tokenizer=""))
-    made = SoftSearch((SoftSpace(context, options), SoftSpace(context, tuples)), (beta, 1 - beta))
-    made.notes = (options.note,)
-    return made
+    return SoftSearch((SoftSpace(context, options), SoftSpace(context, tuples)), (beta, 1 - beta), (options.note,))
 
 
 def contextual_search(
