@@ -169,7 +169,13 @@ class BestWindow(Answerer):
         """Return the chosen window. Without a window that fits, the beginning of the first post; nothing without a
         hit."""
         posts = first_sentences(self._content, ranking, self.depth)
-        windows = [window for number, sentences in posts.items() for window in self._windows(number, sentences)]
+        windows: list[Window] = []
+        for number, sentences in posts.items():
+            for places in self._choice.windows(len(sentences)):
+                pieces = [piece for place in places for piece in sentences[place]]
+                text = as_text(pieces)
+                if text and len(text) <= self._choice.limit:
+                    windows.append(Window(number, pieces, text))
         if windows:
             scores = self._scorer.scores(topic_of(query), [window.pieces for window in windows])
             best = windows[max(range(len(windows)), key=lambda place: (scores[place], -place))]
@@ -177,13 +183,6 @@ class BestWindow(Answerer):
                 best = max((one for one in windows if one.post_id == best.post_id), key=lambda one: len(one.text))
             return WrittenAnswer(best.text, str(best.post_id))
         return first_prefix(posts, self._choice.limit)
-
-    def _windows(self, post_id: int, sentences: Sequence[Sequence[Segment]]) -> Iterator[Window]:
-        for places in self._choice.windows(len(sentences)):
-            pieces = [piece for place in places for piece in sentences[place]]
-            text = as_text(pieces)
-            if text and len(text) <= self._choice.limit:
-                yield Window(post_id, pieces, text)
 
 
 def first_prefix(posts: Mapping[int, Sequence[Sequence[Segment]]], limit: int) -> WrittenAnswer:

@@ -1,4 +1,4 @@
-"""The parts that declarations name, each with the function that makes it.
+"""The parts that declarations name, each with the class or function that makes it.
 
 A factory takes a `SystemContext` and keyword options, and returns a retriever, a re-ranker, or (Task 3) an answerer.
 Its signature is the list of its options: names, types and defaults. Options are checked against it, wherever they come

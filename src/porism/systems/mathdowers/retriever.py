@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
@@ -131,15 +131,9 @@ class FormulaTokens:
         return engine_tokens(latex)
 
 
-class FormulaDocument(NamedTuple):
-    """A Task 2 document: the visual id with its tokens, and the formula that represents it in a run."""
-
-    document: TokenDocument
-    formula: Formula
-
-
-def formula_documents(content: Content, with_latex: bool) -> Iterator[FormulaDocument]:
-    """Yield one document per visual id: its first formula in a question or answer, if that has tokens."""
+def formula_documents(content: Content, with_latex: bool) -> Iterator[tuple[TokenDocument, Formula]]:
+    """Yield one document per visual id, and the formula that represents it in a run: the first one in a question or
+    answer, if that has tokens."""
     tokens = FormulaTokens(content)
     seen: set[int] = set()
     for formula, mathml, _ in content.formulas_with_mathml():
@@ -149,7 +143,7 @@ def formula_documents(content: Content, with_latex: bool) -> Iterator[FormulaDoc
         words = engine_tokens(" ".join(queries.latex_words(formula.latex))) if with_latex else []
         found = [*words, *(tokens.of_formula(formula.latex, mathml) if mathml or tokens.converts else ())]
         if found:
-            yield FormulaDocument(TokenDocument(formula.visual_id, found), formula)
+            yield TokenDocument(formula.visual_id, found), formula
 
 
 K1, B = 1.2, 0.75

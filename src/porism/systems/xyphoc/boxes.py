@@ -275,16 +275,12 @@ def layout_boxes(content: Content) -> Iterator[FormulaBoxes]:
 _FIX = "npm install mathjax@3, set NODE_PATH to its folder node_modules, or use boxes=layout"
 
 
-def check_mathjax() -> None:
-    """Refuse to start without node and mathjax."""
+def mathjax_digest() -> str:
+    """Return the digest of the script, which names what was made with it. Refuse to start without node and mathjax."""
     if program("node") is None:
         raise PorismError("boxes=mathjax needs node, which is not installed", fix="install node, or use boxes=layout")
     if not mathjax_formula("x"):
         raise PorismError("boxes=mathjax needs the npm package mathjax", fix=_FIX)
-
-
-def mathjax_digest() -> str:
-    """Return the digest of the script, which names what was made with it."""
     return blake2b(_SCRIPT.read_bytes(), digest_size=8).hexdigest()
 
 

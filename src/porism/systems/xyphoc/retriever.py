@@ -214,7 +214,6 @@ class PhocSearch(TreeRetriever):
         super().__init__(reads_official(context.content))
         key, made = "layout", glyphs.layout_boxes
         if boxes == "mathjax":
-            glyphs.check_mathjax()
             key, made = glyphs.mathjax_digest(), glyphs.mathjax_boxes
         build = partial(write_boxes, context.content, made, context.progress)
         folder = context.cached("glyph-boxes", key, build, ("porism.systems.xyphoc.boxes",))
