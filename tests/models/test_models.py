@@ -106,13 +106,13 @@ def test_late_interaction(tiny: Tiny, kind: str) -> None:
     assert len(vectors) == 3
     assert all(one.shape[1] == model.record.dimensions for one in vectors)
     assert np.allclose(np.linalg.norm(np.concatenate(vectors), axis=1), 1, atol=1e-4)
-    assert model.maxsim(query, vectors).argmax() == 0
+    assert maxsim(query, vectors).argmax() == 0
 
 
 def test_minilm_by_late_interaction(minilm: str) -> None:
     model = LateInteraction.open(minilm, length=64)
     query = model.encode([QUERY], role="query")[0]
-    assert model.maxsim(query, model.encode(DOCUMENTS)).argmax() == 0
+    assert maxsim(query, model.encode(DOCUMENTS)).argmax() == 0
     assert model.record.pooling == "token vectors of a bi-encoder"
 
 

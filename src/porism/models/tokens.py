@@ -62,11 +62,6 @@ class LateInteraction:
         vectors = (np.asarray(one, np.float32) for one in found)
         return [one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-12) for one in vectors]
 
-    def maxsim(self, query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float32]:
-        """Return the sum over the query's tokens of the largest similarity to a token of the document, for each
-        document."""
-        return maxsim(query, documents)
-
     @cached_property
     def record(self) -> ModelRecord:
         """What runs and indexes record of the model."""
@@ -81,7 +76,8 @@ class LateInteraction:
 
 
 def maxsim(query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float32]:
-    """Return MaxSim of a query with each document; a document without tokens has 0."""
+    """Return MaxSim of a query with each document: the sum over the query's tokens of the largest similarity to a token
+    of the document. A document without tokens has 0."""
     if not documents:
         return np.zeros(0, np.float32)
     lengths = np.array([len(one) for one in documents])

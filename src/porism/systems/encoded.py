@@ -16,7 +16,7 @@ from porism.corpus.content import batched
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory
 from porism.models.encoder import BiEncoder, CrossEncoder
-from porism.models.tokens import LateInteraction
+from porism.models.tokens import LateInteraction, maxsim
 from porism.systems.arrays import Halves, Ints, Singles, starts_of
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import TextDocument
@@ -88,11 +88,8 @@ class EncodedDocuments(NamedTuple):
         group = np.cumsum(sizes[filled]) // _ROWS  # documents that have vectors, of limited size together
         for number in np.unique(group):
             places = filled[group == number]
-            rows = wanted[places]
-            vectors = np.concatenate([self.vectors[self.starts[row] : self.starts[row + 1]] for row in rows])
-            lengths = self.starts[rows + 1] - self.starts[rows]
-            best = np.maximum.reduceat(query @ vectors.astype(np.float32).T, starts_of(lengths)[:-1], axis=1)
-            scores[places] = best.sum(axis=0)
+            spans = (slice(self.starts[row], self.starts[row + 1]) for row in wanted[places])
+            scores[places] = maxsim(query, [self.vectors[span].astype(np.float32) for span in spans])
         return scores
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from porism.corpus.content import batched
 from porism.errors import PorismError
+from porism.models.tokens import maxsim
 from porism.records import Topic
 from porism.search.fusion import ScaledSum
 from porism.search.query import ReadQuery
@@ -146,7 +147,7 @@ class LateTexts:
 
     def maxsim(self, query: Singles, texts: list[str]) -> Singles:
         """Return MaxSim of a query with texts that are not stored."""
-        return self._model.maxsim(query, self._model.encode(texts))
+        return maxsim(query, self._model.encode(texts))
 
 
 class AnswerLate(Retriever):
