@@ -75,7 +75,7 @@ class LateInteraction:
         )  # fmt: skip
 
 
-def maxsim(query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float32]:
+def maxsim(query: Vectors, documents: Sequence[npt.NDArray[np.floating]]) -> npt.NDArray[np.float32]:
     """Return MaxSim of a query with each document: the sum over the query's tokens of the largest similarity to a token
     of the document. A document without tokens has 0."""
     if not documents:
@@ -84,7 +84,8 @@ def maxsim(query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float
     scores = np.zeros(len(documents), np.float32)
     filled = np.flatnonzero(lengths)
     if len(filled):
-        similarities = query @ np.concatenate([documents[at] for at in filled.tolist()]).T
+        vectors = np.concatenate([documents[at] for at in filled.tolist()]).astype(np.float32, copy=False)
+        similarities = query @ vectors.T
         starts = np.concatenate(([0], np.cumsum(lengths[filled])[:-1]))
         scores[filled] = np.maximum.reduceat(similarities, starts, axis=1).sum(axis=0)
     return scores

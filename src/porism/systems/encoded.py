@@ -89,7 +89,7 @@ class EncodedDocuments(NamedTuple):
         for number in np.unique(group):
             places = filled[group == number]
             spans = (slice(self.starts[row], self.starts[row + 1]) for row in wanted[places])
-            scores[places] = maxsim(query, [self.vectors[span].astype(np.float32) for span in spans])
+            scores[places] = maxsim(query, [self.vectors[span] for span in spans])
         return scores
 
 
