@@ -66,11 +66,6 @@ class Declaration:
         return bool(self.published)
 
     @property
-    def team(self) -> str:
-        """The team: what is before the slash."""
-        return self.name.partition("/")[0]
-
-    @property
     def run(self) -> str:
         """The run without its team."""
         return self.name.partition("/")[2] or self.name
