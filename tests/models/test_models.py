@@ -10,7 +10,7 @@ import pytest
 
 from porism.errors import PorismError
 from porism.models.causal import CausalGenerator, GenerationSettings
-from porism.models.directory import ModelRecord
+from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import BiEncoder, CrossEncoder
 from porism.models.tokens import LateInteraction, maxsim
 
@@ -66,7 +66,7 @@ def test_damaged_tokenizer_is_reported_with_the_directory(copied: Path) -> None:
 
 
 def test_cross_encoder_scores_pairs(tiny: Tiny) -> None:
-    model = CrossEncoder.open(tiny("cross"))
+    model = CrossEncoder(ModelDirectory.open(tiny("cross")))
     scores = model.score([(QUERY, text) for text in DOCUMENTS], batch_size=2)
     again = model.score([(QUERY, DOCUMENTS[2])])
     assert scores.shape == (3,)
@@ -77,14 +77,14 @@ def test_cross_encoder_scores_pairs(tiny: Tiny) -> None:
 
 
 def test_of_two_classes_the_last_counts(tiny: Tiny) -> None:
-    model = CrossEncoder.open(tiny("two classes"))
+    model = CrossEncoder(ModelDirectory.open(tiny("two classes")))
     assert model.score([(QUERY, DOCUMENTS[0])]).shape == (1,)
     assert model.record.dimensions == 2
 
 
 def test_a_bi_encoder_is_no_cross_encoder(tiny: Tiny) -> None:
     with pytest.raises(PorismError, match="needed is cross-encoder"):
-        CrossEncoder.open(tiny("encoder"))
+        CrossEncoder(ModelDirectory.open(tiny("encoder")))
 
 
 def test_maxsim_by_hand() -> None:
@@ -100,7 +100,7 @@ def test_maxsim_by_hand() -> None:
 
 @pytest.mark.parametrize("kind", ["late", "encoder"])
 def test_late_interaction(tiny: Tiny, kind: str) -> None:
-    model = LateInteraction.open(tiny(kind))
+    model = LateInteraction(ModelDirectory.open(tiny(kind)))
     query = model.encode([DOCUMENTS[0]], role="query")[0]
     vectors = model.encode(DOCUMENTS)
     assert len(vectors) == 3
@@ -110,14 +110,14 @@ def test_late_interaction(tiny: Tiny, kind: str) -> None:
 
 
 def test_minilm_by_late_interaction(minilm: str) -> None:
-    model = LateInteraction.open(minilm, length=64)
+    model = LateInteraction(ModelDirectory.open(minilm), length=64)
     query = model.encode([QUERY], role="query")[0]
     assert maxsim(query, model.encode(DOCUMENTS)).argmax() == 0
     assert model.record.pooling == "token vectors of a bi-encoder"
 
 
 def test_causal_is_repeatable_and_bounded(tiny: Tiny) -> None:
-    model = CausalGenerator.open(tiny("causal"))
+    model = CausalGenerator(ModelDirectory.open(tiny("causal")))
     settings = GenerationSettings(max_tokens=8, seed=3)
     text = model.generate("the square root", settings)
     assert text == model.generate("the square root", settings)

@@ -57,8 +57,8 @@ def test_a_collection_trains_three_kinds(demo: Path, tmp_path: Path) -> None:
     encoder = BiEncoder.open(tmp_path / "bi")
     assert encoder.encode(["a proof"]).shape == (1, 128)
     assert encoder.record.length == 48
-    assert CrossEncoder.open(tmp_path / "cross").score([("a proof", "an answer")]).shape == (1,)
-    late = LateInteraction.open(tmp_path / "bi")
+    assert CrossEncoder(ModelDirectory.open(tmp_path / "cross")).score([("a proof", "an answer")]).shape == (1,)
+    late = LateInteraction(ModelDirectory.open(tmp_path / "bi"))
     assert maxsim(late.encode(["a proof"])[0], late.encode(["a proof", "x"])).argmax() == 0
 
 

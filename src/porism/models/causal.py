@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 from porism.models.directory import ModelDirectory, ModelRecord
@@ -43,11 +42,6 @@ class CausalGenerator:
         self._tokenizer, self._model = load_transformer(directory, "AutoModelForCausalLM")
         config = directory.config
         self.length = int(config.get("n_positions") or config.get("max_position_embeddings") or 1024)
-
-    @classmethod
-    def open(cls, name_or_path: str | Path) -> CausalGenerator:
-        """Load the causal model of a directory."""
-        return cls(ModelDirectory.open(name_or_path))
 
     def generate(self, prompt: str, settings: GenerationSettings | None = None) -> str:
         """Return the continuation of a prompt, without the prompt and without special tokens."""

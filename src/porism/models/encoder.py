@@ -196,11 +196,6 @@ class CrossEncoder:
         loading.check_weights(directory, self._model, pooler=True)
         self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
 
-    @classmethod
-    def open(cls, name_or_path: str | Path, length: int | None = None) -> CrossEncoder:
-        """Load the cross-encoder of a directory."""
-        return cls(ModelDirectory.open(name_or_path), length)
-
     def score(
         self, pairs: Sequence[tuple[str, str]], batch_size: int = PAIRS, progress: Callable[[int], None] | None = None
     ) -> Vectors:

@@ -36,11 +36,6 @@ class LateInteraction:
         loading.check_weights(directory, self._model, pooler=False)
         self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
 
-    @classmethod
-    def open(cls, name_or_path: str | Path, length: int | None = None) -> LateInteraction:
-        """Load the late-interaction model of a directory."""
-        return cls(ModelDirectory.open(name_or_path), length)
-
     def encode(
         self,
         texts: Sequence[str],
