@@ -116,10 +116,10 @@ class ChainSearch(Retriever):
         answers: Scored = "votes",
         chain: ChainInput,
     ) -> None:
-        if answers == "pairs" and not cross_encoder:
+        scored = answers == "pairs"
+        if scored and not cross_encoder:
             raise PorismError("pairs need a model", fix="name it: cross_encoder = NAME, or write answers = votes")
         self._form = form = written.form(context)
-        scored = answers == "pairs"
         self._scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length) if scored else None
         self._questions = open_questions(context, bi_encoder, form, chain)
         self.models = (self._questions.vectors.use, *((self._scorer.use,) if self._scorer else ()))

@@ -29,7 +29,7 @@ from porism.search.query import Kind
 from porism.search.retriever import Pipeline
 from porism.store import open_store
 from porism.store.state import State
-from porism.systems.answerer import Cost, WrittenAnswer, total_cost
+from porism.systems.answerer import Cost, WrittenAnswer
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.pipeline import used_models, used_parts
@@ -213,7 +213,7 @@ def _record(made: _Made, task: int, done: Sequence[FinishedTopic], options: RunO
         notes=run_notes(made.system, declaration, made.queries),
         models=models,
         ir_metadata=run_metadata(tag, declaration, options, task, made.collection, models),
-        cost=total_cost(one.answer.cost for one in done if one.answer) if task == 3 else None,
+        cost=sum((one.answer.cost for one in done if one.answer), Cost()) if task == 3 else None,
     )
 
 
