@@ -213,8 +213,9 @@ class Server(BaseHTTPRequestHandler):
 def causal(directory: str) -> Callable[[str, dict[str, Any]], str]:
     """Return a function that continues prompts with the causal model of a directory."""
     from porism.models.causal import CausalGenerator, GenerationSettings
+    from porism.models.directory import ModelDirectory
 
-    model = CausalGenerator.open(directory)
+    model = CausalGenerator(ModelDirectory.open(directory))
 
     def generate(prompt: str, body: dict[str, Any]) -> str:
         tokens = min(int(body.get("max_tokens", 40)), model.length // 2)

@@ -53,16 +53,16 @@ class PorismTransformer(Transformer):  # type: ignore[misc]
         self, retriever: Retriever, task: int = 1, k: int = DEPTH, topics: Mapping[str, Topic] | None = None
     ) -> None:
         super().__init__()
-        self.retriever = retriever
-        self.task = task
-        self.k = k
-        self.topics = topics or {}
+        self.retriever, self.task, self.k, self.topics = retriever, task, k, topics or {}
 
     def transform(self, frame: DataFrame) -> DataFrame:
         """Return the ranking of each query: columns of the input, docno, score and rank (from 0), best first."""
         from pandas import DataFrame
 
-        _check(frame, QUERY_COLUMNS)
+        for name in QUERY_COLUMNS:
+            if name not in frame.columns:
+                fix = f"its columns are {', '.join(map(str, frame.columns)) or 'none'}; add it"
+                raise PorismError(f"the frame has no column {name}", where="porism.pyterrier", fix=fix)
         kept = [name for name in frame.columns if name not in RESULT_COLUMNS]
         rows: list[dict[str, Any]] = []
         wanted = "docno" in frame.columns
@@ -136,12 +136,3 @@ def topics_frame(topics: Sequence[Topic]) -> DataFrame:
 
 def _text(topic: Topic) -> str:
     return f"{read_official(topic.title).plain()} {read_official(topic.question).plain()}".strip()
-
-
-def _check(frame: DataFrame, columns: Sequence[str]) -> None:
-    for name in columns:
-        if name not in frame.columns:
-            found = ", ".join(map(str, frame.columns)) or "none"
-            raise PorismError(
-                f"the frame has no column {name}", where="porism.pyterrier", fix=f"its columns are {found}; add it"
-            )

@@ -15,9 +15,8 @@ from porism.cli import main
 from porism.errors import PorismError
 from porism.models.causal import CausalGenerator, GenerationSettings
 from porism.models.conversion import export_onnx
-from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder
+from porism.models.encoder import BiEncoder, CrossEncoder
 from porism.models.tokens import LateInteraction, TokenEncoder
 
 Tiny = Callable[[str], Path]
@@ -150,8 +149,8 @@ def test_onnx_with_the_tokenizer_of_another_model(tiny: Tiny, tmp_path: Path) ->
 def test_a_cross_encoder_without_its_head_is_refused(tiny: Tiny, copied: Path) -> None:
     configure(copied, architectures=["BertForSequenceClassification"])
     with pytest.raises(PorismError, match=r"has no fitting weights for 2 parts .* such as classifier\.bias"):
-        CrossEncoder.open(copied)
-    CrossEncoder.open(tiny("cross"))
+        CrossEncoder(ModelDirectory.open(copied))
+    CrossEncoder(ModelDirectory.open(tiny("cross")))
 
 
 def test_a_masked_model_has_no_pooler_and_is_read(tiny: Tiny) -> None:
@@ -162,14 +161,14 @@ def test_a_masked_model_has_no_pooler_and_is_read(tiny: Tiny) -> None:
 def test_other_kinds_report_what_is_missing(tiny: Tiny, copied: Path, tmp_path: Path) -> None:
     more_layers(copied)
     with pytest.raises(PorismError, match=MISSING):
-        LateInteraction.open(copied)
+        LateInteraction(ModelDirectory.open(copied))
     with pytest.raises(PorismError, match=MISSING):
         TokenEncoder(ModelDirectory.open(copied), 1)
     causal = Path(shutil.copytree(tiny("causal"), tmp_path / "causal"))
     configure(causal, n_layer=3)
     with pytest.raises(PorismError, match=MISSING):
-        CausalGenerator.open(causal)
-    CausalGenerator.open(tiny("causal")).generate("a proof", GenerationSettings(max_tokens=4))
+        CausalGenerator(ModelDirectory.open(causal))
+    CausalGenerator(ModelDirectory.open(tiny("causal"))).generate("a proof", GenerationSettings(max_tokens=4))
 
 
 def test_training_and_export_need_more_than_onnx(tiny: Tiny, tmp_path: Path) -> None:

@@ -17,10 +17,9 @@ from porism.corpus.build.pipeline import build
 from porism.corpus.sources.detect import open_source
 from porism.corpus.store.collection import Collection
 from porism.errors import PorismError
-from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder
-from porism.models.tokens import LateInteraction
+from porism.models.encoder import BiEncoder, CrossEncoder
+from porism.models.tokens import LateInteraction, maxsim
 from porism.models.trainees import BiEncoderTrainee, TrainingExample, TrainingSettings
 from porism.models.training_loop import Training
 from porism.search.learning.model_training import TrainingPosts, collection_pairs, train_model
@@ -58,9 +57,9 @@ def test_a_collection_trains_three_kinds(demo: Path, tmp_path: Path) -> None:
     encoder = BiEncoder.open(tmp_path / "bi")
     assert encoder.encode(["a proof"]).shape == (1, 128)
     assert encoder.record.length == 48
-    assert CrossEncoder.open(tmp_path / "cross").score([("a proof", "an answer")]).shape == (1,)
-    late = LateInteraction.open(tmp_path / "bi")
-    assert late.maxsim(late.encode(["a proof"])[0], late.encode(["a proof", "x"])).argmax() == 0
+    assert CrossEncoder(ModelDirectory.open(tmp_path / "cross")).score([("a proof", "an answer")]).shape == (1,)
+    late = LateInteraction(ModelDirectory.open(tmp_path / "bi"))
+    assert maxsim(late.encode(["a proof"])[0], late.encode(["a proof", "x"])).argmax() == 0
 
 
 def test_a_bi_encoder_learns(tmp_path: Path, tiny: Callable[[str], Path]) -> None:

@@ -53,7 +53,7 @@ def test_candidates_by_the_dice_coefficient() -> None:
     unordered = labels.classes.unordered
     codes, starts = pair_codes(forest, unordered, operators=False)
     found = best_trees(index_pairs(forest, unordered, operators=False), codes[starts[1] : starts[2]], 10)
-    assert found.trees.tolist() == [1, 2]
+    assert found.ids.tolist() == [1, 2]
     assert found.scores.tolist() == [1, pytest.approx(2 * 1 / 6)]
 
 

@@ -24,10 +24,8 @@ PUBLISHED = "https://www.cs.rit.edu/~dprl/ARQMath/arqmath-resources.html"
 
 @dataclass(frozen=True, slots=True)
 class OfficialFile:
-    """A file of the lab: its official name, what it holds, its directory of the lab's drive, and other names in use.
-
-    The other names are glob patterns.
-    """
+    """A file of the lab: its official name, what it holds, its directory of the lab's drive, and other names in use,
+    which are glob patterns."""
 
     name: str
     holds: str
@@ -55,9 +53,8 @@ class CatalogueEntry:
 
 
 POSTS = OfficialFile("Posts.V1.3.xml", "questions and answers", "Collection", ("Posts.V1.*.xml",))
-FORMULAS = OfficialFile(
-    "latex_representation_v3", "LaTeX of all formulas, 101 tables", "Formulas", ("latex_representation*",)
-)
+_TABLES = "LaTeX of all formulas, 101 tables"
+FORMULAS = OfficialFile("latex_representation_v3", _TABLES, "Formulas", ("latex_representation*",))
 
 
 @cache
@@ -280,39 +277,15 @@ def _handlers(dataset: Dataset) -> tuple[Any, Any, Any]:
     from ir_datasets.formats import BaseDocs, BaseQrels, BaseQueries
 
     class Docs(BaseDocs):  # type: ignore[misc]
-        def docs_iter(self) -> Iterator[Any]:
-            return dataset.docs_iter()
-
-        def docs_cls(self) -> type:
-            return dataset.docs_cls()
-
-        def docs_namespace(self) -> str:
-            return "arqmath"
-
-        def docs_lang(self) -> str:
-            return "en"
+        docs_iter, docs_cls = staticmethod(dataset.docs_iter), staticmethod(dataset.docs_cls)
+        docs_namespace, docs_lang = staticmethod(lambda: "arqmath"), staticmethod(lambda: "en")
 
     class Queries(BaseQueries):  # type: ignore[misc]
-        def queries_iter(self) -> Iterator[Any]:
-            return dataset.queries_iter()
-
-        def queries_cls(self) -> type:
-            return dataset.queries_cls()
-
-        def queries_namespace(self) -> str:
-            return dataset.name
-
-        def queries_lang(self) -> str:
-            return "en"
+        queries_iter, queries_cls = staticmethod(dataset.queries_iter), staticmethod(dataset.queries_cls)
+        queries_namespace, queries_lang = staticmethod(lambda: dataset.name), staticmethod(lambda: "en")
 
     class Qrels(BaseQrels):  # type: ignore[misc]
-        def qrels_iter(self) -> Iterator[Any]:
-            return dataset.qrels_iter()
-
-        def qrels_cls(self) -> type:
-            return dataset.qrels_cls()
-
-        def qrels_defs(self) -> dict[int, str]:
-            return dataset.qrels_defs()
+        qrels_iter, qrels_cls = staticmethod(dataset.qrels_iter), staticmethod(dataset.qrels_cls)
+        qrels_defs = staticmethod(dataset.qrels_defs)
 
     return Docs(), Queries(), Qrels()

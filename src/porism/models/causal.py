@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
-from porism.errors import PorismError
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.libraries import library
 from porism.models.loading import computing, load_transformer
@@ -20,55 +18,40 @@ class GenerationSettings:
 
     max_tokens: int = 570
     temperature: float = 0.7
-    top_p: float = 1.0
-    top_k: int = 0
     beams: int = 1
     length_penalty: float = 1.0
-    repetition_penalty: float = 1.0
     seed: int = 0
 
     def options(self) -> dict[str, Any]:
         """Return the options of `transformers`' generate."""
-        sampling = {"do_sample": True, "temperature": self.temperature, "top_p": self.top_p, "top_k": self.top_k}
+        sampling = {"do_sample": True, "temperature": self.temperature, "top_p": 1.0, "top_k": 0}
         beams = {"num_beams": self.beams, "length_penalty": self.length_penalty} if self.beams > 1 else {}
         return {
             "max_new_tokens": self.max_tokens,
-            "repetition_penalty": self.repetition_penalty,
+            "repetition_penalty": 1.0,
             **(sampling if self.temperature > 0 else {"do_sample": False}),
             **beams,
         }
 
 
 class CausalGenerator:
-    """A causal language model. A prompt that leaves no space for the continuation is cut at its beginning; `cut` counts
-    those prompts."""
+    """A causal language model. A prompt that leaves no space for the continuation is cut at its beginning."""
 
     def __init__(self, directory: ModelDirectory) -> None:
         self.directory = directory.require("causal")
-        self.cut = 0
         self._tokenizer, self._model = load_transformer(directory, "AutoModelForCausalLM")
         config = directory.config
         self.length = int(config.get("n_positions") or config.get("max_position_embeddings") or 1024)
-
-    @classmethod
-    def open(cls, name_or_path: str | Path) -> CausalGenerator:
-        """Load the causal model of a directory."""
-        return cls(ModelDirectory.open(name_or_path))
 
     def generate(self, prompt: str, settings: GenerationSettings | None = None) -> str:
         """Return the continuation of a prompt, without the prompt and without special tokens."""
         torch = library("torch")
         settings = settings or GenerationSettings()
         if settings.max_tokens >= self.length:
-            raise PorismError(
-                f"has {self.length} positions, too few for {settings.max_tokens} new tokens",
-                where=str(self.directory.path),
-                fix=f"request fewer than {self.length} tokens",
-            )
+            fact = f"has {self.length} positions, too few for {settings.max_tokens} new tokens"
+            raise self.directory.error(fact, f"request fewer than {self.length} tokens")
         tokens = self._tokenizer(prompt, return_tensors="pt", verbose=False)["input_ids"]
-        space = self.length - settings.max_tokens
-        self.cut += int(tokens.shape[1] > space)
-        tokens = tokens[:, -space:]
+        tokens = tokens[:, settings.max_tokens - self.length :]
         padding = self._tokenizer.pad_token_id
         torch.manual_seed(settings.seed)
         with computing(self.directory), torch.inference_mode():

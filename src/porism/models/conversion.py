@@ -34,11 +34,8 @@ def export_onnx(directory: ModelDirectory, out: Path, precision: Precision = "fl
     if out.exists():
         raise already_exists(out)
     if not is_exportable(directory):
-        raise PorismError(
-            "cannot be used as ONNX: it needs mean or first-token pooling and a tokenizer.json",
-            where=str(directory.path),
-            fix="use the directory as it is, with torch",
-        )
+        fact = "cannot be used as ONNX: it needs mean or first-token pooling and a tokenizer.json"
+        raise directory.error(fact, "use the directory as it is, with torch")
     with atomic_directory(out) as work:
         for path in directory.path.rglob("*"):
             inner = path.relative_to(directory.path)
@@ -50,8 +47,11 @@ def export_onnx(directory: ModelDirectory, out: Path, precision: Precision = "fl
         (work / RECORD).write_text(json.dumps(record, indent=2) + "\n", "utf-8")
         with _quiet(), computing(directory):
             _write(directory, work / ONNX[0])
-            if precision == "int8":
-                _quantise(work / ONNX[0], work / ONNX_INT8[0])
+            if precision == "int8":  # instead of 32 bits; activations are quantised when it runs
+                quantization = library("onnxruntime.quantization")
+                source, target, kind = str(work / ONNX[0]), str(work / ONNX_INT8[0]), quantization.QuantType.QInt8
+                quantization.quantize_dynamic(source, target, weight_type=kind, per_channel=True)
+                (work / ONNX[0]).unlink()
     return ModelDirectory.open(out)
 
 
@@ -69,21 +69,14 @@ def int8_of(directory: ModelDirectory, folder: Path) -> ModelDirectory:
     if not out.exists():
         folder.mkdir(parents=True, exist_ok=True)
         return export_onnx(directory, out, "int8")
-    if _exported_from(out) != directory.digest:
-        raise PorismError(
-            f"exists, and was not exported from {directory.path}",
-            where=str(out),
-            fix="remove it, or use the weights as they are: --no-int8",
-        )
-    return ModelDirectory.open(out)
-
-
-def _exported_from(out: Path) -> str:
-    """Return the digest of the model that was exported to a directory; empty if it does not say so."""
     try:
-        return str(json.loads((out / RECORD).read_text("utf-8"))["digest"])
+        exported_from = json.loads((out / RECORD).read_text("utf-8"))["digest"]
     except (OSError, ValueError, LookupError, TypeError):
-        return ""
+        exported_from = ""
+    if exported_from != directory.digest:
+        fix = "remove it, or use the weights as they are: --no-int8"
+        raise PorismError(f"exists, and was not exported from {directory.path}", where=str(out), fix=fix)
+    return ModelDirectory.open(out)
 
 
 def _write(directory: ModelDirectory, target: Path) -> None:
@@ -115,14 +108,6 @@ def _write(directory: ModelDirectory, target: Path) -> None:
     onnx.checker.check_model(str(target))
 
 
-def _quantise(source: Path, target: Path) -> None:
-    """Write the model with 8-bit weights in the place of the one with 32 bits. Activations are quantised when it
-    runs."""
-    quantization = library("onnxruntime.quantization")
-    quantization.quantize_dynamic(str(source), str(target), weight_type=quantization.QuantType.QInt8, per_channel=True)
-    source.unlink()
-
-
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
     """Keep the notices of the exporters from the terminal."""
@@ -147,9 +132,8 @@ def convert_pickles(folder: Path) -> list[Path]:
     missing = [path for path in found if not any((path.parent / name).is_file() for name in WEIGHTS)]
     if not missing:
         fact = "all its weights are there as safetensors" if found else f"has no weights to convert ({PICKLES[0]})"
-        raise PorismError(
-            fact, where=str(folder), fix="porism model show says what is wrong with a directory, if anything"
-        )
+        fix = "porism model show says what is wrong with a directory, if anything"
+        raise PorismError(fact, where=str(folder), fix=fix)
     return [_convert(path) for path in missing]
 
 

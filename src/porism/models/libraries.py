@@ -40,13 +40,8 @@ def library(name: str) -> Any:
         if not is_installed(package):
             raise PorismError(f"the Python package {shown} is not installed", fix=fix) from None
         raise PorismError(f"the Python package {shown} cannot be imported: {error}", fix=fix) from error
-    if name in ("sentence_transformers", "transformers"):
-        _silence()
+    if name in ("sentence_transformers", "transformers"):  # without bars and notices: Porism reports progress itself
+        messages = importlib.import_module("transformers.utils.logging")
+        messages.disable_progress_bar()
+        messages.set_verbosity_error()
     return module
-
-
-def _silence() -> None:
-    """Switch off the bars and notices of transformers; Porism reports progress itself."""
-    messages = importlib.import_module("transformers.utils.logging")
-    messages.disable_progress_bar()
-    messages.set_verbosity_error()

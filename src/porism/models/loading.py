@@ -19,14 +19,10 @@ OTHER_SIZES = "its weights have other sizes than config.json says"
 CHUNK_BATCHES = 8  # batches that are sorted by length together; progress is reported after each chunk
 
 Item = TypeVar("Item")
-
-
 # What sentence-transformers must not do: ask a server, run code of the directory, or read pickled weights.
 SAFE: dict[str, Any] = {
-    "local_files_only": True,
-    "trust_remote_code": False,
-    "model_kwargs": {"use_safetensors": True},
-}
+    "local_files_only": True, "trust_remote_code": False, "model_kwargs": {"use_safetensors": True}
+}  # fmt: skip
 
 
 class Transformer(NamedTuple):
@@ -37,13 +33,7 @@ class Transformer(NamedTuple):
 
 
 def load_transformer(
-    directory: ModelDirectory,
-    model_class: str,
-    path: Path | None = None,
-    *,
-    new_head: bool = False,
-    tokenizer_options: Mapping[str, Any] | None = None,
-    **options: Any,
+    directory: ModelDirectory, model_class: str, path: Path | None = None, *, new_head: bool = False, **options: Any
 ) -> Transformer:
     """Load the tokenizer of a directory, and its model as a class of transformers such as AutoModelForCausalLM.
 
@@ -51,18 +41,12 @@ def load_transformer(
     trained may have a `new_head`, which the directory has no weights for.
     """
     if not directory.tensor_names():
-        raise PorismError(
-            "has its weights as ONNX only",
-            where=str(directory.path),
-            fix="name the directory that it was exported from, which has model.safetensors",
-        )
+        fix = "name the directory that it was exported from, which has model.safetensors"
+        raise directory.error("has its weights as ONNX only", fix)
     transformers, place = library("transformers"), str(path or directory.path)
-    safe = {
-        "local_files_only": True,
-        "trust_remote_code": False,
-    }  # no code of the directory, and no question whether to run it
-    own = {**(tokenizer_options or {}), **safe}
-    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **own))
+    # No code of the directory, and no question whether to run it.
+    safe = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **safe))
     maker = getattr(transformers, model_class)
     model, info = loaded(directory, lambda: _with_info(maker, place, **safe, **options))
     base = f"{model.base_model_prefix}." if new_head else ""
@@ -71,12 +55,9 @@ def load_transformer(
     return Transformer(tokenizer, model.eval())
 
 
-def check_weights(directory: ModelDirectory, model: Any, pooler: bool) -> Any:
-    """Return a model of sentence-transformers, if the directory has weights for all of it. Libraries make up what is
-    missing, at random.
-
-    `pooler` says whether the model uses the layer of that name; many directories have none.
-    """
+def check_weights(directory: ModelDirectory, model: Any, pooler: bool) -> None:
+    """Refuse a model of sentence-transformers if the directory lacks weights: libraries make up what is missing, at
+    random. `pooler` says whether the model uses the layer of that name; many directories have none."""
     kind, stored = library("transformers").PreTrainedModel, directory.tensor_names()
     own = next((part for part in model.modules() if isinstance(part, kind)), None)
     prefix = f"{own.base_model_prefix}." if own else ""
@@ -85,7 +66,6 @@ def check_weights(directory: ModelDirectory, model: Any, pooler: bool) -> Any:
         place = str(directory.weights_folder)
         _, info = loaded(directory, lambda: _with_info(type(own), place, local_files_only=True))
         _refuse_lost(directory, _lost(info, pooler))
-    return model
 
 
 def _with_info(maker: Any, place: str, **options: Any) -> Any:
@@ -105,7 +85,7 @@ def _refuse_lost(directory: ModelDirectory, names: Collection[str]) -> None:
     if names:
         fact = f"has no fitting weights for {len(names):,} parts of the model that config.json describes"
         fix = "copy the whole directory, or name another one"
-        raise PorismError(f"{fact}, such as {min(names)}", where=str(directory.path), fix=fix)
+        raise directory.error(f"{fact}, such as {min(names)}", fix)
 
 
 def check_vocabulary(directory: ModelDirectory, tokens: Mapping[str, int]) -> None:
@@ -113,11 +93,8 @@ def check_vocabulary(directory: ModelDirectory, tokens: Mapping[str, int]) -> No
     known = directory.config.get("vocab_size")
     most = max(tokens.values(), default=0) + 1
     if isinstance(known, int) and most > known:
-        raise PorismError(
-            f"the tokenizer makes {most:,} tokens, of which the model knows {known:,}: it is that of another model",
-            where=str(directory.path),
-            fix="copy the tokenizer's files of the same model",
-        )
+        fact = f"the tokenizer makes {most:,} tokens, of which the model knows {known:,}: it is that of another model"
+        raise directory.error(fact, "copy the tokenizer's files of the same model")
 
 
 @contextlib.contextmanager
@@ -130,18 +107,15 @@ def computing(directory: ModelDirectory) -> Iterator[None]:
     except Exception as error:  # libraries of compiled code raise classes of their own
         fact = f"the model cannot read a text: {error}".splitlines()[0][:300]
         fix = "copy the directory again: tokenizer and weights may be of different models"
-        raise PorismError(fact, where=str(directory.path), fix=fix) from error
+        raise directory.error(fact, fix) from error
 
 
 def finite(directory: ModelDirectory, values: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     """Return what a model computed, if all of it are numbers."""
     if np.isfinite(values).all():
         return values
-    raise PorismError(
-        "the model computes values that are not numbers (NaN or infinite): its weights are damaged",
-        where=str(directory.path),
-        fix="copy the directory again, or name another one",
-    )
+    fact = "the model computes values that are not numbers (NaN or infinite): its weights are damaged"
+    raise directory.error(fact, "copy the directory again, or name another one")
 
 
 def loaded(directory: ModelDirectory, load: Callable[[], Any]) -> Any:
@@ -154,13 +128,9 @@ def loaded(directory: ModelDirectory, load: Callable[[], Any]) -> Any:
     except UNREADABLE as error:
         reason = OTHER_SIZES if "ignore_mismatched_sizes" in str(error) else error
         fact = f"cannot be loaded as a {directory.kind}: {reason}".splitlines()[0][:300]
-        raise PorismError(
-            fact, where=str(directory.path), fix="copy the directory again, or name another one"
-        ) from error
+        raise directory.error(fact, "copy the directory again, or name another one") from error
     except Exception as error:  # libraries of compiled code raise classes of their own
-        raise PorismError(
-            f"cannot be loaded: {error}"[:300], where=str(directory.path), fix="copy the directory again"
-        ) from error
+        raise directory.error(f"cannot be loaded: {error}"[:300], "copy the directory again") from error
 
 
 def limited(directory: ModelDirectory, length: int | None, own: int | None) -> int:
@@ -170,18 +140,13 @@ def limited(directory: ModelDirectory, length: int | None, own: int | None) -> i
     if str(directory.config.get("model_type", "")) in ("roberta", "xlm-roberta", "camembert"):
         most -= 2  # two positions are taken by the padding index
     if length is not None and not 8 <= length <= most:
-        raise PorismError(
-            f"reads at most {most} tokens of a text, not {length}",
-            where=str(directory.path),
-            fix=f"request 8 to {most} tokens",
-        )
+        raise directory.error(f"reads at most {most} tokens of a text, not {length}", f"request 8 to {most} tokens")
     return min(most, length or own or most)
 
 
 def count_longer(tokenizer: Any, texts: Sequence[str], length: int) -> int:
     """Return how many texts have more than `length` tokens. Texts that are shorter in bytes are not tokenized."""
-    long = [text for text in texts if len(text.encode()) >= length - 2]
-    if not long:
+    if not (long := [text for text in texts if len(text.encode()) >= length - 2]):
         return 0
     tokens = tokenizer(long, truncation=False, padding=False, return_attention_mask=False, verbose=False)
     return sum(len(one) > length for one in tokens["input_ids"])

@@ -12,22 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from porism.errors import PorismError
+from porism.models import loading
 from porism.models.directory import ModelDirectory, ModelRecord
 from porism.models.encoder import Role
 from porism.models.libraries import library
-from porism.models.loading import (
-    CHUNK_BATCHES,
-    SAFE,
-    check_weights,
-    chunks,
-    computing,
-    count_longer,
-    finite,
-    limited,
-    load_transformer,
-    loaded,
-)
+from porism.models.loading import CHUNK_BATCHES, SAFE, chunks, computing, finite, limited
 
 Vectors = npt.NDArray[np.float32]
 BATCH = 32
@@ -35,26 +24,17 @@ BATCH = 32
 
 class LateInteraction:
     """A late-interaction model (ColBERT, PyLate, sentence-transformers), or the token vectors of a bi-encoder used as
-    one.
-
-    Vectors have length 1. Texts that are longer than `length` tokens are cut at the end; `cut` counts them.
-    """
+    one. Vectors have length 1. Texts that are longer than `length` tokens are cut at the end."""
 
     def __init__(self, directory: ModelDirectory, length: int | None = None) -> None:
         """`length` is the number of tokens that are read of a document."""
         self.directory = directory.require("late interaction", "bi-encoder")
-        self.cut = 0
         self._own = directory.kind == "late interaction"
         library_class = "MultiVectorEncoder" if self._own else "SentenceTransformer"
         maker = getattr(library("sentence_transformers"), library_class)
-        self._model: Any = loaded(directory, lambda: maker(str(directory.path), device="cpu", **SAFE))
-        check_weights(directory, self._model, pooler=False)
+        self._model: Any = loading.loaded(directory, lambda: maker(str(directory.path), device="cpu", **SAFE))
+        loading.check_weights(directory, self._model, pooler=False)
         self._model.max_seq_length = limited(directory, length, self._model.max_seq_length)
-
-    @classmethod
-    def open(cls, name_or_path: str | Path, length: int | None = None) -> LateInteraction:
-        """Load the late-interaction model of a directory."""
-        return cls(ModelDirectory.open(name_or_path), length)
 
     def encode(
         self,
@@ -66,29 +46,16 @@ class LateInteraction:
         """Return the normalised token vectors of each text: arrays of (tokens, dimensions)."""
         vectors: list[Vectors] = []
         for chunk in chunks(texts, batch_size * CHUNK_BATCHES, progress):
-            self.cut += count_longer(self._model.tokenizer, chunk, int(self._model.max_seq_length))
             with computing(self.directory):
                 vectors += [finite(self.directory, one) for one in self._encode(chunk, batch_size, role)]
         return vectors
 
     def _encode(self, texts: list[str], batch_size: int, role: Role) -> list[Vectors]:
         encode = self._model.encode_query if role == "query" else self._model.encode_document
-        if self._own:
-            found = encode(texts, batch_size=batch_size, show_progress_bar=False)
-        else:
-            found = encode(
-                texts,
-                batch_size=batch_size,
-                output_value="token_embeddings",
-                convert_to_numpy=False,
-                show_progress_bar=False,
-            )
-        return [_normalised(np.asarray(one, np.float32)) for one in found]
-
-    def maxsim(self, query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float32]:
-        """Return the sum over the query's tokens of the largest similarity to a token of the document, for each
-        document."""
-        return maxsim(query, documents)
+        options = {} if self._own else {"output_value": "token_embeddings", "convert_to_numpy": False}
+        found = encode(texts, batch_size=batch_size, show_progress_bar=False, **options)
+        vectors = (np.asarray(one, np.float32) for one in found)
+        return [one / np.maximum(np.linalg.norm(one, axis=1, keepdims=True), 1e-12) for one in vectors]
 
     @cached_property
     def record(self) -> ModelRecord:
@@ -103,22 +70,20 @@ class LateInteraction:
         )  # fmt: skip
 
 
-def maxsim(query: Vectors, documents: Sequence[Vectors]) -> npt.NDArray[np.float32]:
-    """Return MaxSim of a query with each document; a document without tokens has 0."""
+def maxsim(query: Vectors, documents: Sequence[npt.NDArray[np.floating]]) -> npt.NDArray[np.float32]:
+    """Return MaxSim of a query with each document: the sum over the query's tokens of the largest similarity to a token
+    of the document. A document without tokens has 0."""
     if not documents:
         return np.zeros(0, np.float32)
     lengths = np.array([len(one) for one in documents])
     scores = np.zeros(len(documents), np.float32)
     filled = np.flatnonzero(lengths)
     if len(filled):
-        similarities = query @ np.concatenate([documents[at] for at in filled.tolist()]).T
+        vectors = np.concatenate([documents[at] for at in filled.tolist()]).astype(np.float32, copy=False)
+        similarities = query @ vectors.T
         starts = np.concatenate(([0], np.cumsum(lengths[filled])[:-1]))
         scores[filled] = np.maximum.reduceat(similarities, starts, axis=1).sum(axis=0)
     return scores
-
-
-def _normalised(vectors: Vectors) -> Vectors:
-    return np.asarray(vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12), np.float32)
 
 
 class MeanVectors(NamedTuple):
@@ -136,9 +101,11 @@ class TokenEncoder:
         """`layer` counts from 1; `length` is the number of tokens that are read of a text."""
         self.directory = directory
         inner = directory.path / "0_Transformer"
-        self._tokenizer, self._model = load_transformer(directory, "AutoModel", inner if inner.is_dir() else None)
+        self._tokenizer, self._model = loading.load_transformer(
+            directory, "AutoModel", inner if inner.is_dir() else None
+        )
         if layer < 1:
-            raise PorismError(f"layer {layer} does not exist", where=str(directory.path), fix="write a number from 1")
+            raise directory.error(f"layer {layer} does not exist", "write a number from 1")
         self.layer = min(layer, int(self._model.config.num_hidden_layers))
         self.length = limited(directory, length, None)
 
@@ -147,7 +114,7 @@ class TokenEncoder:
         backend = getattr(self._tokenizer, "backend_tokenizer", None)
         if backend is None:
             fix = "copy tokenizer.json of the same model into the directory"
-            raise PorismError("has no fast tokenizer", where=str(self.directory.path), fix=fix)
+            raise self.directory.error("has no fast tokenizer", fix)
         backend.no_truncation()
         backend.no_padding()
         backend.save(str(path))

@@ -6,13 +6,13 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from porism.models.directory import ModelDirectory
 from porism.models.libraries import library
-from porism.models.loading import load_transformer
+from porism.models.loading import Item, load_transformer
 
 
 class TrainingExample(NamedTuple):
@@ -69,25 +69,6 @@ class TrainingReport(NamedTuple):
 
 POOLINGS = ("mean", "cls")
 VALIDATION_BATCH = 50
-
-
-class Trainee(Protocol):
-    """A model in training, and the directory that it started from."""
-
-    directory: ModelDirectory
-    model: Any
-
-    def loss(self, batch: Sequence[TrainingExample]) -> Any:
-        """Return the loss of a batch, from which gradients are computed."""
-        ...
-
-    def validate(self, examples: Sequence[TrainingExample]) -> float:
-        """Return how well the model ranks the positives of held-out examples: 1 is best."""
-        ...
-
-    def save(self, path: Path) -> None:
-        """Write the model directory."""
-        ...
 
 
 class BiEncoderTrainee:
@@ -147,11 +128,10 @@ class BiEncoderTrainee:
         }
         for place in places[1:]:
             (path / place).mkdir(exist_ok=True)
-        _write_json(path / "modules.json", modules)
-        _write_json(path / "1_Pooling" / "config.json", pooling)
-        _write_json(
-            path / "sentence_bert_config.json", {"max_seq_length": self._settings.length, "do_lower_case": False}
-        )
+        own = {"max_seq_length": self._settings.length, "do_lower_case": False}
+        configured = {"modules.json": modules, "1_Pooling/config.json": pooling, "sentence_bert_config.json": own}
+        for name, content in configured.items():
+            (path / name).write_text(json.dumps(content, indent=2) + "\n", "utf-8")
 
 
 class CrossEncoderTrainee:
@@ -165,15 +145,8 @@ class CrossEncoderTrainee:
         )
 
     def _logits(self, first: Sequence[str], second: Sequence[str]) -> Any:
-        tokens = self._tokenizer(
-            list(first),
-            list(second),
-            padding=True,
-            truncation=True,
-            max_length=self._settings.length,
-            return_tensors="pt",
-        )
-        return self.model(**tokens).logits[:, 0]
+        options = {"padding": True, "truncation": True, "max_length": self._settings.length, "return_tensors": "pt"}
+        return self.model(**self._tokenizer(list(first), list(second), **options)).logits[:, 0]
 
     def loss(self, batch: Sequence[TrainingExample]) -> Any:
         """Return the binary cross-entropy over positives and negatives; without a hard negative the next positive is
@@ -190,8 +163,7 @@ class CrossEncoderTrainee:
         torch = library("torch")
         wins = []
         with torch.inference_mode():
-            for start in range(0, len(examples), VALIDATION_BATCH):
-                part = examples[start : start + VALIDATION_BATCH]
+            for part in _parts(examples):
                 queries = [one.query for one in part]
                 negatives = [one.negative or part[(at + 1) % len(part)].positive for at, one in enumerate(part)]
                 good = self._logits(queries, [one.positive for one in part])
@@ -204,12 +176,11 @@ class CrossEncoderTrainee:
         self._tokenizer.save_pretrained(path)
 
 
-def _parts(texts: Sequence[str]) -> list[Sequence[str]]:
-    return [texts[start : start + VALIDATION_BATCH] for start in range(0, len(texts), VALIDATION_BATCH)]
+Trainee = BiEncoderTrainee | CrossEncoderTrainee
 
 
-def _write_json(path: Path, content: object) -> None:
-    path.write_text(json.dumps(content, indent=2) + "\n", "utf-8")
+def _parts(items: Sequence[Item]) -> list[Sequence[Item]]:
+    return [items[start : start + VALIDATION_BATCH] for start in range(0, len(items), VALIDATION_BATCH)]
 
 
 Architecture = Literal["BertModel", "BertForSequenceClassification"]

@@ -48,18 +48,15 @@ class Training:
         if out.exists():
             raise already_exists(out)
         if len(examples) < LEAST:
-            raise PorismError(
-                f"there are {len(examples)} examples to train on, fewer than {LEAST}",
-                fix="train on a collection with links or answers",
-            )
+            fact = f"there are {len(examples)} examples to train on, fewer than {LEAST}"
+            raise PorismError(fact, fix="train on a collection with links or answers")
         mixed = random.Random(settings.seed).sample(list(examples), len(examples))
         number = max(2, min(settings.most_held_out, int(len(mixed) * settings.held_out)))
         self._held_out, self._training = mixed[:number], mixed[number:]
         self._trainee, self._settings, self._out = trainee, settings, out
         self._checkpoint = _checkpoint(out)
-        per_epoch = -(-len(self._training) // settings.batch)
-        self.steps = min(per_epoch * settings.epochs, settings.steps or sys.maxsize)
-        self._per_epoch = per_epoch
+        self._per_epoch = -(-len(self._training) // settings.batch)
+        self.steps = min(self._per_epoch * settings.epochs, settings.steps or sys.maxsize)
         texts = [digest64("\0".join(one)) for one in mixed]
         own = [digest64(json.dumps(settings.as_dict())), digest64(trainee.directory.digest)]
         self._state = _Progress(combine([*texts, *own]).hex())
@@ -112,11 +109,8 @@ class Training:
         with computing(self._trainee.directory):
             loss = self._trainee.loss(batch)
         if not torch.isfinite(loss):
-            raise PorismError(
-                f"the loss of step {state.step + 1:,} is not a number",
-                where=str(self._trainee.directory.path),
-                fix="choose a smaller --rate; if it is the first step, copy the model to start from again",
-            )
+            fix = "choose a smaller --rate; if it is the first step, copy the model to start from again"
+            raise self._trainee.directory.error(f"the loss of step {state.step + 1:,} is not a number", fix)
         self._optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_(self._trainee.model.parameters(), CLIP)

@@ -3,7 +3,6 @@ text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from porism.search.query import ReadQuery
@@ -31,11 +30,6 @@ class Cost:
 
 def _sum(one: int | None, two: int | None) -> int | None:
     return None if one is None or two is None else one + two
-
-
-def total_cost(costs: Iterable[Cost]) -> Cost:
-    """Return the sum of costs."""
-    return sum(costs, Cost())
 
 
 @dataclass(frozen=True, slots=True)

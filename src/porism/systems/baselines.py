@@ -142,38 +142,20 @@ def post_documents(content: Content) -> Iterator[TextDocument]:
         yield TextDocument(post.id, f"{words} {QUESTION_MARK}" if post.kind == "question" else words)
 
 
-def _spelled_query(topic: Topic, fields: str) -> str:
-    return spell_symbols(topic_fields(topic, fields).replace("$", ""))
-
-
 def pyterrier(context: SystemContext, query: str = "title", k1: float = 1.2, b: float = 0.75) -> Retriever:
     """Terrier's TF-IDF over all posts, symbols spelled as words; a query finds answers only."""
     stream = partial(post_documents, context.content)
     index = token_index(context, "pyterrier", "posts", stream, terrier_tokens)
     answers = np.ones(len(index.ids), np.bool_)
     answers[index.postings(QUESTION_MARK).documents] = False
-    make_query = partial(_spelled_query, fields=query)
+
+    def make_query(topic: Topic) -> str:
+        return spell_symbols(topic_fields(topic, query).replace("$", ""))
+
     return LexicalRetriever(index, make_query, terrier_tokens, TerrierTfIdf(k1, b), _largest_count, allowed=answers)
 
 
 DUPLICATE = {"3", "duplicate"}  # LinkTypeId of the dump, kind of our tables
-
-
-def linked_posts(context: SystemContext, links: str = "") -> Retriever:
-    """Answers of duplicates of the question, by votes. `links` is a PostLinks.xml, or a table post, other, kind."""
-    if context.task != 1:
-        raise PorismError("finds answers only", fix="run it with --task 1")
-    return LinkedPosts(context.content, _linked(context.content, links))
-
-
-def _linked(content: Content, path: str) -> Mapping[int, set[int]]:
-    """Return for each question those that a duplicate link joins to it, in either direction."""
-    found: dict[int, set[int]] = {}
-    pairs = [(link.post_id, link.other_id) for link in content.all_links() if link.kind == "duplicate"]
-    for one, other in [*pairs, *(_read_links(path) if path else ())]:
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return found
 
 
 @report_unreadable("give PostLinks.xml of a dump, or a table: question<TAB>other question<TAB>duplicate")
@@ -196,11 +178,18 @@ def _read_links(path: str) -> list[tuple[int, int]]:
 
 
 class LinkedPosts(Retriever):
-    """Finds the answers to the questions that links join to the topic's question."""
+    """Finds the answers to duplicates of the question, by votes. `links` is a PostLinks.xml, or a table post, other,
+    kind."""
 
-    def __init__(self, content: Content, linked: Mapping[int, set[int]]) -> None:
-        self._content = content
-        self._linked = linked
+    def __init__(self, context: SystemContext, links: str = "") -> None:
+        if context.task != 1:
+            raise PorismError("finds answers only", fix="run it with --task 1")
+        self._content = context.content
+        self._linked: dict[int, set[int]] = {}  # the questions that a duplicate link joins to each, in either direction
+        pairs = [(link.post_id, link.other_id) for link in context.content.all_links() if link.kind == "duplicate"]
+        for one, other in [*pairs, *(_read_links(links) if links else ())]:
+            self._linked.setdefault(one, set()).add(other)
+            self._linked.setdefault(other, set()).add(one)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the answers with most votes; of equal votes the earlier answer comes first."""

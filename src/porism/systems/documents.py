@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from itertools import islice
 from string import ascii_lowercase, ascii_uppercase
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar
+from typing import Any, Literal, NamedTuple, Protocol
 
-from porism.corpus.content import Content
+from porism.corpus.content import Content, batched
 from porism.corpus.post import Post
 from porism.errors import PorismError
 from porism.models.directory import ModelDirectory
@@ -27,7 +26,6 @@ ITALIC = {
     for place, letter in enumerate(letters)
 } | {ord("h"): "ℎ"}
 AT_ONCE = 500  # items of a stream for which more is read in one request
-T = TypeVar("T")
 
 
 class TextDocument(NamedTuple):
@@ -39,11 +37,7 @@ class TextDocument(NamedTuple):
 
 def latex_text(text: Text) -> str:
     """Return text without mark-up, each formula as its LaTeX between dollar signs."""
-    return plain_text(text, _dollars)
-
-
-def _dollars(segment: Segment) -> str:
-    return f" ${segment.text}$ "
+    return plain_text(text, _WRITTEN["dollars"])
 
 
 def answer_documents(content: Content, kind: DocumentKind) -> Iterator[TextDocument]:
@@ -66,16 +60,9 @@ class AnsweredQuestion(NamedTuple):
 
 def answers_with_questions(content: Content) -> Iterator[AnsweredQuestion]:
     """Yield each answer with its question, in the order of answers."""
-    for answers in batched(content.posts("answer")):
+    for answers in batched(content.posts("answer"), AT_ONCE):
         questions = content.posts_by_id([answer.thread_id for answer in answers])
         yield from (AnsweredQuestion(questions[answer.thread_id], answer) for answer in answers)
-
-
-def batched(values: Iterable[T], size: int = AT_ONCE) -> Iterator[list[T]]:
-    """Yield values in lists of a size; the last one may be shorter."""
-    left = iter(values)
-    while some := list(islice(left, size)):
-        yield some
 
 
 class NltkTools:
@@ -155,7 +142,12 @@ class InputFormat:
 
     def for_model(self, directory: ModelDirectory) -> InputFormat:
         """Return the format in lower case where the tokenizer ignores case, so that systems share encodings."""
-        return replace(self, lower=True) if ignores_case(directory) else self
+        try:
+            settings = json.loads((directory.path / "tokenizer_config.json").read_text("utf-8"))
+        except (OSError, ValueError):
+            return self
+        ignores_case = isinstance(settings, dict) and settings.get("do_lower_case") is True
+        return replace(self, lower=True) if ignores_case else self
 
     def text(self, text: Text) -> str:
         """Return a field of a post."""
@@ -171,15 +163,6 @@ class InputFormat:
 
     def _cased(self, text: str) -> str:
         return text.lower() if self.lower else text
-
-
-def ignores_case(directory: ModelDirectory) -> bool:
-    """Return whether the tokenizer of a model says that it turns text into lower case."""
-    try:
-        settings = json.loads((directory.path / "tokenizer_config.json").read_text("utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(settings, dict) and settings.get("do_lower_case") is True
 
 
 def form_code(form: TextForm) -> tuple[str, ...]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
+from porism.corpus.content import batched
 from porism.errors import PorismError
-from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder
-from porism.models.tokens import LateInteraction
-from porism.systems.arrays import Halves, Ints, Singles
+from porism.models.encoder import BiEncoder, CrossEncoder
+from porism.models.tokens import LateInteraction, maxsim
+from porism.systems.arrays import Halves, Ints, Singles, starts_of
 from porism.systems.declared.context import SystemContext
-from porism.systems.documents import TextDocument, batched
+from porism.systems.documents import TextDocument
 
 _DEFAULT_POSITIONS, _ROBERTA_RESERVED = 512, 2
 _KEPT = 4  # models that stay in memory
@@ -83,22 +83,14 @@ class EncodedDocuments(NamedTuple):
         """Return MaxSim of each document, or of those at some positions, with the token vectors of a query."""
         wanted = np.arange(len(self.ids)) if positions is None else positions
         scores = np.zeros(len(wanted), np.float32)
-        for places in self._groups(wanted):
-            rows = wanted[places]
-            vectors = np.concatenate([self.vectors[self.starts[row] : self.starts[row + 1]] for row in rows])
-            lengths = self.starts[rows + 1] - self.starts[rows]
-            firsts = np.append(0, np.cumsum(lengths)[:-1])
-            best = np.maximum.reduceat(query @ vectors.astype(np.float32).T, firsts, axis=1)
-            scores[places] = best.sum(axis=0)
-        return scores
-
-    def _groups(self, wanted: Ints) -> Iterator[Ints]:
-        """Yield groups of places in `wanted` whose documents have vectors, of limited size together."""
-        lengths = self.starts[wanted + 1] - self.starts[wanted]
-        filled = np.flatnonzero(lengths)
-        group = np.cumsum(lengths[filled]) // _ROWS
+        sizes = self.starts[wanted + 1] - self.starts[wanted]
+        filled = np.flatnonzero(sizes)
+        group = np.cumsum(sizes[filled]) // _ROWS  # documents that have vectors, of limited size together
         for number in np.unique(group):
-            yield filled[group == number]
+            places = filled[group == number]
+            spans = (slice(self.starts[row], self.starts[row + 1]) for row in wanted[places])
+            scores[places] = maxsim(query, [self.vectors[span] for span in spans])
+        return scores
 
 
 class VectorBlock(NamedTuple):
@@ -150,18 +142,17 @@ def _write_blocks(context: SystemContext, source: TextSource, key: str, encode: 
     digests = []
     with context.progress.stage(f"{source.name}: encoding {total:,} documents", total) as advance:
         for block in batched(source.documents(), BLOCK):
-            digest = _digest(block)
+            texts = "\0".join(f"{one.id} {one.text}" for one in block)
+            digest = hashlib.sha256(texts.encode("utf-8", "replace")).hexdigest()
             if not (blocks / f"{digest}.npz").is_file():
                 found = earlier[digest]() if digest in earlier else _encoded(block, encode)
-                _write_block(blocks / f"{digest}.npz", found)
+                unfinished = blocks / f"{digest}.part"  # a file with its own name is complete
+                with open(unfinished, "wb") as stream:
+                    np.savez(stream, **found._asdict())
+                unfinished.replace(blocks / f"{digest}.npz")
             digests.append(digest)
             advance(len(block))
     return digests
-
-
-def _digest(block: Sequence[TextDocument]) -> str:
-    """Return a digest of ids and texts."""
-    return hashlib.sha256("\0".join(f"{one.id} {one.text}" for one in block).encode("utf-8", "replace")).hexdigest()
 
 
 def _earlier_blocks(cache: Path, name: str, key: str) -> Mapping[str, Callable[[], VectorBlock]]:
@@ -190,14 +181,6 @@ def _encoded(block: Sequence[TextDocument], encode: Encode) -> VectorBlock:
     return VectorBlock(np.array(ids, np.int64), np.array(counts, np.int64), vectors)
 
 
-def _write_block(file: Path, block: VectorBlock) -> None:
-    """Write a block under a temporary name first: a file with its own name is complete."""
-    unfinished = file.with_suffix(".part")
-    with open(unfinished, "wb") as stream:
-        np.savez(stream, ids=block.ids, counts=block.counts, vectors=block.vectors)
-    unfinished.replace(file)
-
-
 def _join(files: Sequence[Path], folder: Path) -> None:
     """Write all blocks as one set of arrays."""
     ids, counts, width = [np.empty(0, np.int64)], [np.empty(0, np.int64)], 0
@@ -206,7 +189,7 @@ def _join(files: Sequence[Path], folder: Path) -> None:
             ids.append(stored["ids"])
             counts.append(stored["counts"])
             width = stored["vectors"].shape[1]
-    starts = np.append(0, np.cumsum(np.concatenate(counts))).astype(np.int64)
+    starts = starts_of(np.concatenate(counts))
     np.save(folder / "ids.npy", np.concatenate(ids))
     np.save(folder / "starts.npy", starts)
     if not starts[-1]:

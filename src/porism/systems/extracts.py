@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple
 
 import numpy as np
 
 from porism.corpus.content import Content
-from porism.corpus.post import Post
 from porism.evaluate.text_measures import tokenize
-from porism.models.encoder import BiEncoder
 from porism.records import Query, Topic
 from porism.search.display.snippet import whole_sentences
 from porism.search.engine import Engine
@@ -35,15 +33,12 @@ def first_sentences(content: Content, ranking: Ranking, depth: int = 1) -> dict[
     """Return the sentences of the first posts of a ranking by their ids, the best post first."""
     ids = ranking.top(depth).ids.tolist()
     posts = content.posts_by_id(ids)
-    return {number: post_sentences(posts[number]) for number in ids}
+    return {number: [_single_quoted(one) for one in whole_sentences(posts[number].body)] for number in ids}
 
 
-def post_sentences(post: Post) -> list[list[Segment]]:
-    """Return a body as sentences with formulas; double quotes become single ones, as in the runs of approach0."""
-    return [
-        [piece if piece.is_formula else piece._replace(text=piece.text.replace('"', "'")) for piece in sentence]
-        for sentence in whole_sentences(post.body)
-    ]
+def _single_quoted(sentence: Iterable[Segment]) -> list[Segment]:
+    """Return a sentence in which double quotes are single ones, as in the runs of approach0."""
+    return [one if one.is_formula else one._replace(text=one.text.replace('"', "'")) for one in sentence]
 
 
 class TopicTexts(NamedTuple):
@@ -62,15 +57,6 @@ Scorer = Literal["maxsim", "bm25"]
 Passage = Sequence[Segment]
 K1, B = 1.2, 0.75
 TOKENS = 512  # that the model reads of a passage
-
-
-class PassageScorer(Protocol):
-    """Scores passages for a topic. Its models go into the record of a run."""
-
-    models: tuple[AppliedModel, ...]
-
-    def scores(self, topic: Topic, passages: Sequence[Passage]) -> Sequence[float]:
-        """Return a score for each passage, higher is better."""
 
 
 class Bm25Scorer:
@@ -111,14 +97,6 @@ class MaxSimScorer:
         return found
 
 
-def make_scorer(kind: Scorer, model: str, context: SystemContext) -> PassageScorer:
-    """Return a scorer of passages; `model` is the late-interaction model of MaxSim."""
-    if kind == "bm25":
-        known = named_models().get(model)
-        return Bm25Scorer(known.original if known else model)
-    return MaxSimScorer(LateTexts(context, model, TOKENS))
-
-
 LONGEST = 1195  # characters, as in the authors' code
 SHORTEST_WINDOW, LONGEST_WINDOW = 5, 9  # sentences
 
@@ -153,30 +131,13 @@ class WindowChoice:
                     yield range(first, first + size)
 
 
-def sentence_windows(
-    context: SystemContext,
-    *,
-    choice: WindowChoice,
-    scorer: Scorer = "maxsim",
-    late_interaction: str = "approach0-colbert",
-) -> Answerer:
-    """Choose among the windows of the first posts: the best by score, or the longest of the post that has the best."""
-    return BestWindow(context.content, choice, make_scorer(scorer, late_interaction, context))
-
-
-def longest_prefix(context: SystemContext, limit: int = LONGEST) -> Answerer:
-    """Return the longest beginning of the first post that fits."""
-    return LongestPrefix(context.content, limit)
-
-
 class LongestPrefix(Answerer):
-    """Answers with the first sentences of the first post."""
+    """Answers with the longest beginning of the first post that fits."""
 
     depth = 1
 
-    def __init__(self, content: Content, limit: int) -> None:
-        self._content = content
-        self._limit = limit
+    def __init__(self, context: SystemContext, limit: int = LONGEST) -> None:
+        self._content, self._limit = context.content, limit
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return as many whole sentences as fit; nothing without a hit."""
@@ -184,17 +145,36 @@ class LongestPrefix(Answerer):
 
 
 class BestWindow(Answerer):
-    """Answers with a window of sentences that a scorer prefers."""
+    """Answers with a window of the first posts: the best by score, or the longest of the post that has the best."""
 
-    def __init__(self, content: Content, choice: WindowChoice, scorer: PassageScorer) -> None:
-        self.depth, self.models = choice.posts, scorer.models
-        self._content, self._choice, self._scorer = content, choice, scorer
+    def __init__(
+        self,
+        context: SystemContext,
+        *,
+        choice: WindowChoice,
+        scorer: Scorer = "maxsim",
+        late_interaction: str = "approach0-colbert",
+    ) -> None:
+        known = named_models().get(late_interaction)
+        self._scorer: Bm25Scorer | MaxSimScorer = (
+            MaxSimScorer(LateTexts(context, late_interaction, TOKENS))
+            if scorer == "maxsim"
+            else Bm25Scorer(known.original if known else late_interaction)
+        )
+        self.depth, self.models = choice.posts, self._scorer.models
+        self._content, self._choice = context.content, choice
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the chosen window. Without a window that fits, the beginning of the first post; nothing without a
         hit."""
         posts = first_sentences(self._content, ranking, self.depth)
-        windows = [window for number, sentences in posts.items() for window in self._windows(number, sentences)]
+        windows: list[Window] = []
+        for number, sentences in posts.items():
+            for places in self._choice.windows(len(sentences)):
+                pieces = [piece for place in places for piece in sentences[place]]
+                text = as_text(pieces)
+                if text and len(text) <= self._choice.limit:
+                    windows.append(Window(number, pieces, text))
         if windows:
             scores = self._scorer.scores(topic_of(query), [window.pieces for window in windows])
             best = windows[max(range(len(windows)), key=lambda place: (scores[place], -place))]
@@ -202,13 +182,6 @@ class BestWindow(Answerer):
                 best = max((one for one in windows if one.post_id == best.post_id), key=lambda one: len(one.text))
             return WrittenAnswer(best.text, str(best.post_id))
         return first_prefix(posts, self._choice.limit)
-
-    def _windows(self, post_id: int, sentences: Sequence[Sequence[Segment]]) -> Iterator[Window]:
-        for places in self._choice.windows(len(sentences)):
-            pieces = [piece for place in places for piece in sentences[place]]
-            text = as_text(pieces)
-            if text and len(text) <= self._choice.limit:
-                yield Window(post_id, pieces, text)
 
 
 def first_prefix(posts: Mapping[int, Sequence[Sequence[Segment]]], limit: int) -> WrittenAnswer:
@@ -221,23 +194,16 @@ def first_prefix(posts: Mapping[int, Sequence[Sequence[Segment]]], limit: int) -
 ROUNDS = 25  # of k-means at most
 
 
-def extractive_summary(context: SystemContext, bi_encoder: str, length: int = 256, limit: int = MAX_LENGTH) -> Answerer:
-    """Shorten the first answer to the sentences that represent it best, by `length` tokens of each."""
-    chosen = chosen_model(bi_encoder, context.models)
-    model = open_bi_encoder(chosen.directory, length)
-    use = chosen.use(f"vectors of sentences, {model.record.pooling}, {model.record.length} tokens")
-    made = Summary(context.content, model, limit)
-    made.models = (use,)
-    return made
-
-
 class Summary(Answerer):
-    """Answers with a summary of the first answer."""
+    """Answers with the sentences that represent the first answer best, by `length` tokens of each."""
 
     depth = 1
 
-    def __init__(self, content: Content, model: BiEncoder, limit: int) -> None:
-        self._content, self._model, self._limit = content, model, limit
+    def __init__(self, context: SystemContext, bi_encoder: str, length: int = 256, limit: int = MAX_LENGTH) -> None:
+        chosen = chosen_model(bi_encoder, context.models)
+        self._content, self._model, self._limit = context.content, open_bi_encoder(chosen.directory, length), limit
+        record = self._model.record
+        self.models = (chosen.use(f"vectors of sentences, {record.pooling}, {record.length} tokens"),)
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the whole answer if it fits, else its summary; nothing without a hit."""
@@ -260,27 +226,19 @@ def summary_of(sentences: Sequence[Sequence[Segment]], vectors: Singles, limit: 
 
 def representatives(vectors: Singles, count: int) -> list[int]:
     """Return the positions of the vectors nearest to the centres of `count` clusters; the first is always one."""
-    centres = vectors[_spread(vectors, count)]
+    chosen = [0]  # far from each other: a start of k-means without chance
+    while len(chosen) < count:
+        chosen.append(int(_distances(vectors, vectors[chosen]).min(axis=1).argmax()))
+    centres = vectors[chosen]
     for _ in range(ROUNDS):
         nearest = _distances(vectors, centres).argmin(axis=1)
-        moved = np.stack(
-            [
-                vectors[nearest == place].mean(axis=0) if (nearest == place).any() else centre
-                for place, centre in enumerate(centres)
-            ]
-        )
+        groups = [vectors[nearest == place] for place in range(len(centres))]
+        means = [own.mean(axis=0) if len(own) else centre for own, centre in zip(groups, centres, strict=True)]
+        moved = np.stack(means)
         if np.allclose(moved, centres, atol=1e-6):
             break
         centres = moved
     return sorted({0, *_distances(vectors, centres).argmin(axis=0).tolist()})
-
-
-def _spread(vectors: Singles, count: int) -> list[int]:
-    """Return positions that are far from each other, beginning with the first: a start of k-means without chance."""
-    chosen = [0]
-    while len(chosen) < count:
-        chosen.append(int(_distances(vectors, vectors[chosen]).min(axis=1).argmax()))
-    return chosen
 
 
 def _distances(vectors: Singles, centres: Singles) -> Singles:
@@ -292,16 +250,11 @@ class BestPassage(Answerer):
 
     depth = 0
 
-    def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+    def __init__(self, context: SystemContext) -> None:
+        self._engine = Engine(context.index.snapshot)
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the passage that the Ask tab shows."""
         topic = topic_of(query)
         found = self._engine.ask(Query(topic.question, topic.title, topic.tags))
         return WrittenAnswer(found.text, ", ".join(str(source.post_id) for source in found.sources))
-
-
-def best_passage(context: SystemContext) -> Answerer:
-    """Return the answerer of the default engine."""
-    return BestPassage(Engine(context.index.snapshot))

@@ -8,20 +8,11 @@ import time
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from porism.corpus.content import Content
 from porism.errors import MissingModelError, PorismError
 from porism.models.causal import CausalGenerator, GenerationSettings
+from porism.search.generation import endpoint as service
 from porism.search.generation.answer_text import MAX_LENGTH, fit, fitting_text, join
-from porism.search.generation.endpoint import (
-    KEY_VARIABLE,
-    Api,
-    Endpoint,
-    EndpointError,
-    Message,
-    ModelReply,
-    Sampling,
-    address,
-)
+from porism.search.generation.endpoint import Api, Endpoint, EndpointError, Sampling, address
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking
 from porism.systems.answerer import Answerer, Cost, WrittenAnswer
@@ -64,31 +55,24 @@ class Retries:
     otherwise: Literal["error", "cut"] = "error"
 
 
-def endpoint_answer(context: SystemContext, *, endpoint: EndpointOptions, attempts: Retries) -> Answerer:
-    """Answer with a language model at `url` or PORISM_ENDPOINT; PORISM_ENDPOINT_KEY may hold a key."""
-    place = endpoint.url or os.environ.get(ADDRESS_VARIABLE, "")
-    if not place:
-        raise MissingModelError(
-            f"needs a language model that does not come with Porism: {ORIGINAL}, or another one as a substitute",
-            fix="name an OpenAI-compatible endpoint: --set endpoint_answer.url=http://127.0.0.1:8080/v1/completions "
-            "--set endpoint_answer.model=NAME",
-        )
-    return EndpointAnswerer(replace(endpoint, url=place), attempts)
-
-
 class EndpointAnswerer(Answerer):
-    """Answers with what a language model writes."""
+    """Answers with what a language model at `url` or PORISM_ENDPOINT writes; PORISM_ENDPOINT_KEY may hold a key."""
 
     depth = 1
 
-    def __init__(self, options: EndpointOptions, attempts: Retries) -> None:
-        self._options, self._attempts = options, attempts
-        self._endpoint = Endpoint(options.url, options.model, os.environ.get(KEY_VARIABLE, ""), options.seconds)
-        self._sampling = Sampling(options.tokens, options.temperature)
+    def __init__(self, context: SystemContext, *, endpoint: EndpointOptions, attempts: Retries) -> None:
+        url = endpoint.url or os.environ.get(ADDRESS_VARIABLE, "")
+        if not url:
+            fact = f"needs a language model that does not come with Porism: {ORIGINAL}, or another one as a substitute"
+            settings = "--set endpoint_answer.url=http://127.0.0.1:8080/v1/completions --set endpoint_answer.model=NAME"
+            raise MissingModelError(fact, fix=f"name an OpenAI-compatible endpoint: {settings}")
+        self._options, self._attempts = endpoint, attempts
+        self._endpoint = Endpoint(url, endpoint.model, os.environ.get(service.KEY_VARIABLE, ""), endpoint.seconds)
+        self._sampling = Sampling(endpoint.tokens, endpoint.temperature)
         self._cut = 0
-        role: Literal["original", "substitute"] = "original" if options.model == ORIGINAL else "substitute"
-        applied = f"{options.api} at {address(options.url)}"
-        self.models = (AppliedModel(ORIGINAL, ORIGINAL, options.model, "", role, applied),)
+        role: Literal["original", "substitute"] = "original" if endpoint.model == ORIGINAL else "substitute"
+        applied = f"{endpoint.api} at {address(url)}"
+        self.models = (AppliedModel(ORIGINAL, ORIGINAL, endpoint.model, "", role, applied),)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -102,7 +86,9 @@ class EndpointAnswerer(Answerer):
         for _ in range(self._attempts.attempts):
             made = self._request(prompt)
             cost += Cost(1, made.prompt_tokens, made.completion_tokens, made.seconds)
-            text = self._answer_text(made.text)
+            # The answer of a script follows the last `A:` at the start of a line.
+            is_script = self._options.prompt == "script"
+            text = (START_OF_ANSWER.split(made.text)[-1] if is_script else made.text).strip()
             if made.finished and 0 < len(text) <= MAX_LENGTH:
                 written = fitting_text(text)
                 if written:
@@ -110,25 +96,18 @@ class EndpointAnswerer(Answerer):
             tries.append(text)
         return self._without_success(tries, cost)
 
-    def _answer_text(self, text: str) -> str:
-        """Return what follows the last `A:` at the start of a line in a script, otherwise the text."""
-        return (START_OF_ANSWER.split(text)[-1] if self._options.prompt == "script" else text).strip()
-
-    def _request(self, prompt: str) -> ModelReply:
+    def _request(self, prompt: str) -> service.ModelReply:
         """Send a request, and again after a while if the endpoint is busy."""
         for number in range(max(self._attempts.attempts, 1)):
             try:
-                return self._send(prompt)
+                if self._options.api == "completions":
+                    return self._endpoint.complete(prompt, self._sampling)
+                return self._endpoint.chat((service.Message("user", prompt),), self._sampling)
             except EndpointError as error:
                 if not error.may_pass or number + 1 >= self._attempts.attempts:
                     raise
                 time.sleep(min(self._attempts.wait * 2**number, LONGEST_WAIT))
         raise AssertionError("a loop of at least one attempt returns or raises")
-
-    def _send(self, prompt: str) -> ModelReply:
-        if self._options.api == "completions":
-            return self._endpoint.complete(prompt, self._sampling)
-        return self._endpoint.chat((Message("user", prompt),), self._sampling)
 
     def _without_success(self, tries: list[str], cost: Cost) -> WrittenAnswer:
         shortest = min(filter(None, tries), key=len, default="")
@@ -158,33 +137,26 @@ class CausalOptions:
     tokens: int = 400
 
 
-def causal_answer(
-    context: SystemContext, causal: str, hints: bool = False, *, writing: CausalOptions, shortest_of: int = 1
-) -> Answerer:
-    """Continue the question with a causal model. `hints` takes a hint from the first hit of the part before;
-    `shortest_of` samples several answers."""
-    chosen = chosen_model(causal, context.models)
-    model = CausalGenerator(chosen.directory)
-    settings = GenerationSettings(
-        max_tokens=max(1, min(writing.tokens, model.length // 2)),
-        temperature=writing.temperature if writing.sample else 0.0,
-        beams=writing.beams,
-        length_penalty=writing.length_penalty,
-    )
-    made = CausalAnswerer(model, settings, context.content if hints else None, shortest_of)
-    made.models = (chosen.use(f"causal, {settings.max_tokens} new tokens, {model.length} positions"),)
-    return made
-
-
 class CausalAnswerer(Answerer):
-    """Answers with what a local causal model writes. `hints` has the posts from which it takes hints, if any."""
+    """Continues the question with a causal model. `hints` takes a hint from the first hit of the part before;
+    `shortest_of` samples several answers."""
 
     depth = 1
 
     def __init__(
-        self, model: CausalGenerator, settings: GenerationSettings, hints: Content | None, attempts: int
+        self, context: SystemContext, causal: str, hints: bool = False, *, writing: CausalOptions, shortest_of: int = 1
     ) -> None:
-        self._model, self._settings, self._hints, self._attempts = model, settings, hints, max(1, attempts)
+        chosen = chosen_model(causal, context.models)
+        self._model = CausalGenerator(chosen.directory)
+        self._settings = GenerationSettings(
+            max_tokens=max(1, min(writing.tokens, self._model.length // 2)),
+            temperature=writing.temperature if writing.sample else 0.0,
+            beams=writing.beams,
+            length_penalty=writing.length_penalty,
+        )
+        self._hints, self._attempts = context.content if hints else None, max(1, shortest_of)
+        applied = f"causal, {self._settings.max_tokens} new tokens, {self._model.length} positions"
+        self.models = (chosen.use(applied),)
 
     def answer(self, query: ReadQuery, ranking: Ranking) -> WrittenAnswer:
         """Return the continuation, or the shortest of several, cut after a sentence."""

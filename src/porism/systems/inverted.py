@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
@@ -34,14 +34,6 @@ class Postings(NamedTuple):
 
     documents: Small
     counts: Small
-
-
-class TokenWeights(Protocol):
-    """A weighting: the weight of one token in each of its documents."""
-
-    def __call__(self, index: InvertedIndex, postings: Postings) -> Floats:
-        """Return one weight per document of the postings."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -101,27 +93,19 @@ def invert(documents: Iterable[TokenDocument]) -> InvertedIndex:
             tokens.append(codes.setdefault(token, len(codes)))
             places.append(place)
             counts.append(count)
-    by_token = np.frombuffer(tokens, np.int32) if tokens else np.empty(0, np.int32)
-    order, starts = grouped(by_token, len(codes))
-    return InvertedIndex(
-        codes,
-        np.array(ids, np.int64),
-        np.array(lengths, np.int64),
-        starts,
-        np.array(places, np.int32)[order],
-        np.array(counts, np.int32)[order],
-    )
+    order, starts = grouped(np.array(tokens, np.int32), len(codes))
+    found, numbers = (np.array(column, np.int32)[order] for column in (places, counts))
+    return InvertedIndex(codes, np.array(ids, np.int64), np.array(lengths, np.int64), starts, found, numbers)
 
 
 def best(index: InvertedIndex, scores: Floats, found: Flags, k: int, later_first: bool = False) -> Ranking:
     """Return the k best of the documents found; of equal scores the earlier document comes first, or the later one."""
-    rows = np.flatnonzero(found)
-    if later_first:
-        rows = rows[::-1]
+    rows = np.flatnonzero(found)[:: -1 if later_first else 1]
     order = rows[np.argsort(-scores[rows], kind="stable")][: max(k, 0)]
     return Ranking(np.asarray(index.ids[order]), scores[order])
 
 
+TokenWeights = Callable[[InvertedIndex, Postings], Floats]  # the weight of one token in each of its documents
 Tokens = Callable[[str], list[str]]
 QueryMaker = Callable[[Topic], str]
 QueryNumber = Callable[[InvertedIndex, Mapping[str, int]], float]  # of a query's tokens with their counts
@@ -169,9 +153,7 @@ def token_index(
 ) -> InvertedIndex:
     """Return the inverted index of the tokens of texts, built once and kept beside the index."""
     code = (tokens.__module__, documents.func.__module__, "porism.systems.documents")
-    return kept_index(
-        context, name, key, lambda: (TokenDocument(one.id, tokens(one.text)) for one in documents()), code
-    )
+    return kept_index(context, name, key, lambda: (TokenDocument(id, tokens(text)) for id, text in documents()), code)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator
-from functools import partial
 from typing import Literal
 
 import numpy as np
 
-from porism.corpus.content import Content
 from porism.formula import Parsed
 from porism.formula.binary import Trees
 from porism.formula.tree import Node
@@ -56,8 +54,12 @@ Tokens = Literal["latex", "operators", "layout"]
 
 def formula_tokens(context: SystemContext, tokens: Tokens = "latex", idf: bool = True) -> Retriever:
     """Find formulas by the cosine of tokens: of LaTeX, of the operator tree, or of the layout tree."""
-    made = partial(token_documents, context.content, tokens)
-    index = kept_index(context, f"formula-tokens-{tokens}", None, made, (__name__,))
+
+    def documents() -> Iterator[TokenDocument]:
+        for visual_id, trees, latex in visual_trees(context.content):
+            yield TokenDocument(visual_id, tokens_of(tokens, latex, trees))
+
+    index = kept_index(context, f"formula-tokens-{tokens}", None, documents, (__name__,))
     return TokenSearch(index, tokens, idf, reads_official(context.content))
 
 
@@ -66,12 +68,6 @@ def tokens_of(kind: Tokens, latex: str, trees: Trees) -> list[str]:
     if kind == "latex":
         return latex_tokens(latex)
     return operator_tokens(trees.operators) if kind == "operators" else layout_tokens(trees.layout)
-
-
-def token_documents(content: Content, kind: Tokens) -> Iterator[TokenDocument]:
-    """Yield the tokens of every visual id."""
-    for visual_id, trees, latex in visual_trees(content):
-        yield TokenDocument(visual_id, tokens_of(kind, latex, trees))
 
 
 class TokenSearch(TreeRetriever):
@@ -89,10 +85,7 @@ class TokenSearch(TreeRetriever):
 
     def ranked(self, formula: Parsed, k: int) -> Ranking:
         """Return the formulas with a token of the query."""
-        scores = np.zeros(len(self._index.ids))
-        for token, weight in self._query(formula).items():
-            postings = self._index.postings(token)
-            scores[postings.documents] += weight * postings.counts
+        scores = self._index.scores(self._query(formula), lambda index, postings: postings.counts.astype(np.float64))
         scores /= np.maximum(self._lengths, 1e-12)
         found = np.flatnonzero(scores)
         return Ranking.sorted(self._index.ids[found], scores[found])

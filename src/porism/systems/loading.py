@@ -149,10 +149,7 @@ class AnswerSystem:
     def __init__(
         self, name: str, answerer: Answerer, finder: Pipeline | None = None, declaration: Declaration | None = None
     ) -> None:
-        self.name = name
-        self.declaration = declaration
-        self._answerer = answerer
-        self._finder = finder
+        self.name, self.declaration, self._answerer, self._finder = name, declaration, answerer, finder
 
     def answer(self, topic: Topic) -> WrittenAnswer:
         """Return the answer to a topic. One that breaks the rules of the lab is an error of the answerer."""
@@ -161,7 +158,12 @@ class AnswerSystem:
         place = self.declaration.parts[-1].use if self.declaration else type(self._answerer).__name__
         with reported(self.name, place):
             written = self._answerer.answer(query, found)
-            _check(written.text)
+            if len(written.text) > MAX_LENGTH:
+                fix = "cut it with porism.search.generation.answer_text.fitting_text"
+                raise PorismError(f"wrote {len(written.text):,} characters; the lab allows {MAX_LENGTH:,}", fix=fix)
+            if len(DOLLAR.findall(written.text)) % 2:
+                fix = "make the text with porism.search.generation.answer_text"
+                raise PorismError("wrote a formula that is not closed", fix=fix)
         return written
 
     @property
@@ -176,23 +178,12 @@ class AnswerSystem:
         return (*(self._finder.notes if self._finder else ()), *getattr(self._answerer, "notes", ()))
 
 
-def _check(text: str) -> None:
-    if len(text) > MAX_LENGTH:
-        fix = "cut it with porism.search.generation.answer_text.fitting_text"
-        raise PorismError(f"wrote {len(text):,} characters; the lab allows {MAX_LENGTH:,}", fix=fix)
-    if len(DOLLAR.findall(text)) % 2:
-        fix = "make the text with porism.search.generation.answer_text"
-        raise PorismError("wrote a formula that is not closed", fix=fix)
-
-
 def build_answer_system(declaration: Declaration, context: SystemContext) -> AnswerSystem:
     """Build a declared Task 3 system: its parts but the last as a system of Task 1, then the answerer."""
     check_runnable(declaration, context)
     *before, last = declaration.parts
-    finder = None
-    if before:
-        inner = replace(declaration, parts=tuple(before), task=1)
-        finder = build_declared(inner, replace(context, task=1))
+    inner = replace(declaration, parts=tuple(before), task=1)
+    finder = build_declared(inner, replace(context, task=1)) if before else None
     options = {**last.options, **context.overrides.get(last.use, {})}
     with reported(declaration.name, last.use):
         made = make_part(last.use, options, context)

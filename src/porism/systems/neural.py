@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Protocol
 
 import numpy as np
 
@@ -19,20 +18,10 @@ from porism.search.retriever import DEPTH, Ranking, Reranker, Retriever
 from porism.systems.arrays import Floats, Ints, Singles, best_of
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import Formulas, InputFormat, TextDocument, TextForm, answer_texts, form_code
-from porism.systems.encoded import (
-    TextSource,
-    encoded_documents,
-    open_bi_encoder,
-    open_cross_encoder,
-)
+from porism.systems.encoded import TextSource, encoded_documents, open_bi_encoder, open_cross_encoder
 from porism.systems.inverted import InvertedIndex, token_index
 from porism.systems.named_models import AppliedModel, ChosenModel, chosen_model
 from porism.systems.topic_queries import topic_of
-
-
-def dense_answers(context: SystemContext, bi_encoder: str, *, form: InputFormat, length: int = 0) -> Retriever:
-    """Rank answers by cosine. `query` is a topic's text with {title}, {body} and {tags}; `length` counts tokens."""
-    return DenseSearch(answer_vectors(context, chosen_model(bi_encoder, context.models), form, length), form)
 
 
 class TextVectors:
@@ -62,14 +51,15 @@ def answer_vectors(context: SystemContext, chosen: ChosenModel, form: TextForm, 
 
 
 class DenseSearch(Retriever):
-    """Ranks documents by the cosine of their vectors."""
+    """Ranks answers by cosine. `query` is a topic's text with {title}, {body} and {tags}; `length` counts tokens."""
 
-    def __init__(self, vectors: TextVectors, form: TextForm) -> None:
-        self._vectors, self._form = vectors, form
-        self.models = (vectors.use,)
+    def __init__(self, context: SystemContext, bi_encoder: str, *, form: InputFormat, length: int = 0) -> None:
+        self._form = form
+        self._vectors = answer_vectors(context, chosen_model(bi_encoder, context.models), form, length)
+        self.models = (self._vectors.use,)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
-        """Return the best k documents; of equal scores the smaller id comes first."""
+        """Return the best k answers; of equal scores the smaller id comes first."""
         text = self._form.topic(topic_of(query))
         if not text or k < 1:
             return Ranking.of({})
@@ -77,21 +67,6 @@ class DenseSearch(Retriever):
 
 
 COSINE_LENGTH = 128  # tokens that a bi-encoder in place of a cross-encoder reads of an answer
-
-
-class PairScorer(Protocol):
-    """Scores answers for a query, which is text in the form of the scorer."""
-
-    use: AppliedModel
-    form: TextForm
-
-    def scores(self, query: str, answers: Ints) -> Floats:
-        """Return one score for each answer: the larger, the better."""
-        ...
-
-    def shares(self, query: str, answers: Ints) -> Floats:
-        """Return one score from 0 to 1 for each answer, in the same order."""
-        ...
 
 
 def open_pair_scorer(context: SystemContext, cross_encoder: str, form: TextForm, length: int) -> PairScorer:
@@ -142,6 +117,9 @@ class CosinePairs:
         return np.maximum(self.scores(query, answers), 0.0)
 
 
+PairScorer = CrossPairs | CosinePairs
+
+
 def block_reranker(
     context: SystemContext,
     cross_encoder: str,
@@ -172,11 +150,9 @@ class BlockReranker(Reranker):
         if not len(first):
             return ranking
         scores = self._scorer.scores(self._scorer.form.topic(topic_of(query)), first)
-        start = 0
-        for size in self._blocks:
-            end = min(start + size, len(first))
-            ids[start:end] = first[start:end][np.argsort(-scores[start:end], kind="stable")]
-            start = end
+        starts = np.cumsum((0, *self._blocks[:-1]))
+        blocks = np.searchsorted(starts, np.arange(len(first)), side="right")
+        ids[: len(first)] = first[np.lexsort((-scores, blocks))]
         return Ranking(ids, ranking.scores)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from porism.errors import PorismError
 from porism.files import lines_of, open_text, report_unreadable
@@ -18,7 +18,7 @@ from porism.search.formulas.searcher import formula_query
 from porism.search.query import ReadQuery, read_query
 from porism.text.markup import math_span
 from porism.text.read import read_official
-from porism.text.segment import Segment, Text, plain_text
+from porism.text.segment import Text, plain_text
 
 Field = Literal["title", "question"]
 
@@ -45,11 +45,7 @@ def topic_text(topic: Topic, field: Field) -> Text:
 
 def plain_topic(topic: Topic, field: Field) -> str:
     """Return title or question as text without mark-up, each formula as its LaTeX between blanks."""
-    return plain_text(topic_text(topic, field), _bare_latex)
-
-
-def _bare_latex(segment: Segment) -> str:
-    return f" {segment.text} "
+    return plain_text(topic_text(topic, field), lambda segment: f" {segment.text} ")
 
 
 def query_formula(query: ReadQuery) -> TopicFormula | None:
@@ -127,21 +123,17 @@ def read_hand_queries(path: str | Path) -> HandQueries:
 def _from_json(text: str, where: str) -> Iterator[HandQuery]:
     try:
         for entry in json.loads(text):
-            yield _json_query(entry)
+            keywords = entry.get("kw", [])
+            yield HandQuery(
+                entry["qid"],
+                tuple(one["str"] for one in keywords if one["type"] == "term"),
+                tuple(one["str"] for one in keywords if one["type"] == "tex"),
+                tuple(tag.strip() for tag in str(entry.get("tags", "")).split(",") if tag.strip()),
+                entry.get("context", ""),
+            )
     except (ValueError, TypeError, KeyError) as error:
         fix = 'write [{"qid": "A.1", "kw": [{"type": "term", "str": "prime"}, {"type": "tex", "str": "p^2"}]}]'
         raise PorismError(f"not a list of queries: {error}", where=where, fix=fix) from None
-
-
-def _json_query(entry: Mapping[str, Any]) -> HandQuery:
-    keywords = entry.get("kw", [])
-    return HandQuery(
-        entry["qid"],
-        tuple(one["str"] for one in keywords if one["type"] == "term"),
-        tuple(one["str"] for one in keywords if one["type"] == "tex"),
-        tuple(tag.strip() for tag in str(entry.get("tags", "")).split(",") if tag.strip()),
-        entry.get("context", ""),
-    )
 
 
 def _from_table(text: str, where: str) -> Iterator[HandQuery]:

@@ -10,7 +10,7 @@ import pytest
 from porism.corpus.topics.files import read_topics
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
-from porism.systems.documents import martin_porter, nltk_porter
+from porism.systems.documents import martin_porter, nltk_porter, nltk_tools
 from porism.systems.mathdowers.queries import (
     WordLists,
     engine_tokens,
@@ -21,7 +21,6 @@ from porism.systems.mathdowers.queries import (
     query_tokens,
     read_lists,
     repaired,
-    treebank_tokens,
 )
 from porism.text.markup import math_span
 
@@ -54,7 +53,7 @@ def test_the_stemmer_of_queries_has_the_extensions_of_nltk(word: str, stem: str)
 def test_treebank_tokens() -> None:
     text = "They'll \"prove\" it can't be (x,y): 1,000 cannot... do-it."
     expected = "They 'll `` prove '' it ca n't be ( x , y ) : 1,000 can not ... do-it ."
-    assert treebank_tokens(text) == expected.split()
+    assert nltk_tools().treebank_tokens(text) == expected.split()
 
 
 def test_engine_tokens_are_stemmed_words_and_whole_tuples() -> None:

@@ -16,7 +16,6 @@ from porism.systems.scm.embeddings import CbowOptions, TokenLines, train_vectors
 from porism.systems.scm.similarity import MOST, Neighbours, by_cosine, by_edit_distance, similarity_matrix
 from porism.systems.scm.tokens import (
     BytePairs,
-    Line,
     LinePiece,
     LineVocabulary,
     line_of,
@@ -49,22 +48,20 @@ def test_only_paragraphs_are_lines_and_neighbouring_formulas_are_one_piece() -> 
     html = f"<p>Let {span.format(1, 'x')} {span.format(2, 'y')} be</p><ul><li>outside</li></ul><p>end {span.format(3, 'z')}</p>"
     text = read_official(html)
     lines = [line_of(segments, True) for segments in paragraphs(text)]
-    assert lines[0].pieces == (LinePiece("Let", False), LinePiece("x y", True), LinePiece("be", False))
-    assert lines[1].pieces == (LinePiece("end", False), LinePiece("z", True))
-    assert [line_of(segments, False).pieces for segments in paragraphs(text)][1] == (LinePiece("end", False),)
+    assert lines[0] == [LinePiece("Let", False), LinePiece("x y", True), LinePiece("be", False)]
+    assert lines[1] == [LinePiece("end", False), LinePiece("z", True)]
+    assert [line_of(segments, False) for segments in paragraphs(text)][1] == [LinePiece("end", False)]
 
 
 def test_byte_pairs_of_text_and_latex(tmp_path: Path) -> None:
-    lines = [Line((LinePiece("the ring of the ring", False), LinePiece("\\frac a + \\frac b", True)))] * 5
+    lines = [(LinePiece("the ring of the ring", False), LinePiece("\\frac a + \\frac b", True))] * 5
     for name in ("text.json", "again.json"):
         train_text(texts_of(lines, False), tmp_path / name)
     assert (tmp_path / "text.json").read_bytes() == (tmp_path / "again.json").read_bytes()
     train_latex(texts_of(lines, True), tmp_path / "latex.json")
-    found = BytePairs(tmp_path).tokens(
-        Line((LinePiece("ring", False), LinePiece("\\frac b", True), LinePiece("the", False)))
-    )
+    found = BytePairs(tmp_path).tokens((LinePiece("ring", False), LinePiece("\\frac b", True), LinePiece("the", False)))
     assert found == ["Ġring", "[MATH]", "\\frac", "b", "[/MATH]", "Ġthe"]
-    assert BytePairs(tmp_path).tokens(Line((LinePiece("b", True),))) == ["[MATH]", "b"]
+    assert BytePairs(tmp_path).tokens([LinePiece("b", True)]) == ["[MATH]", "b"]
 
 
 def test_merges_of_a_directory(tmp_path: Path) -> None:
@@ -73,7 +70,7 @@ def test_merges_of_a_directory(tmp_path: Path) -> None:
     (tmp_path / "vocab.json").write_text('{"a": 0, "b": 1, "Ġ": 2, "ab": 3, "Ġab": 4}')
     (tmp_path / "merges.txt").write_text("#version: 0.2\na b\nĠ ab\n")
     read_merges(tmp_path, tmp_path / "text.json")
-    assert BytePairs(tmp_path).tokens(Line((LinePiece("abab", False),))) == ["Ġab", "ab"]
+    assert BytePairs(tmp_path).tokens([LinePiece("abab", False)]) == ["Ġab", "ab"]
 
 
 def test_vocabulary_and_weights(tmp_path: Path) -> None:

@@ -20,10 +20,9 @@ import numpy.typing as npt
 
 from porism.errors import PorismError
 from porism.evaluate.significance import randomisation
-from porism.models.cross_encoder import CrossEncoder
 from porism.models.directory import ModelDirectory
-from porism.models.encoder import BiEncoder, encode_query
-from porism.models.tokens import LateInteraction
+from porism.models.encoder import BiEncoder, CrossEncoder, encode_query
+from porism.models.tokens import LateInteraction, maxsim
 from porism.progress import Progress, Silent
 from porism.records import Topic
 from porism.search.answers.reranker import FeatureReranker, Model
@@ -291,7 +290,7 @@ def _late(directory: ModelDirectory, texts: PostTexts, length: int) -> Scorer:
 
     def score(query: ReadQuery, ids: Sequence[int]) -> dict[str, Values]:
         vectors = model.encode([encoder_text(query)], role="query")[0]
-        return {"maxsim": model.maxsim(vectors, model.encode(texts.posts(ids))).astype(np.float64)}
+        return {"maxsim": maxsim(vectors, model.encode(texts.posts(ids))).astype(np.float64)}
 
     return score
 

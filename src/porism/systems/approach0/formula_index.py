@@ -52,11 +52,6 @@ class PathGroup:
         """Number of leaves."""
         return self.symbols.total()
 
-    @property
-    def operator_text(self) -> str:
-        """The operators on the paths of all leaves, in an order that does not depend on that of the leaves."""
-        return "|".join(f"{count}*{'.'.join(names)}" for names, count in sorted(self.operators.items()))
-
 
 class FormulaPaths(NamedTuple):
     """All path groups of a formula, and its number of leaf-root paths."""
@@ -69,12 +64,6 @@ class _Leaf(NamedTuple):
     symbol: str
     node_class: str
     steps: tuple[Step, ...]
-
-
-class _Prefix(NamedTuple):
-    key: str
-    node: int
-    operators: tuple[str, ...]
 
 
 class _TreeReader:
@@ -121,20 +110,20 @@ def formula_paths(root: OperatorNode, is_query: bool = False) -> FormulaPaths:
     reader = _TreeReader(tree)
     leaves = reader.leaves[:MAX_LEAVES]
     smallest = 0.0 if is_query else SMALLEST_SHARE * len(leaves)
-    prefixes = [(leaf, one) for leaf in leaves for one in _prefixes(leaf) if reader.sizes[one.node] > smallest]
-    keys = dict.fromkeys(one.key for _, one in prefixes)
+    prefixes = [(leaf, *one) for leaf in leaves for one in _prefixes(leaf) if reader.sizes[one[1]] > smallest]
+    keys = dict.fromkeys(key for _, key, _, _ in prefixes)
     if len(keys) > MAX_KEYS and not is_query:  # those with the fewest nodes stay; signs are no nodes
         keys = dict.fromkeys(sorted(keys, key=lambda key: key.count(" ") - key.count(f" {SIGN}"))[:MAX_KEYS])
     groups: dict[tuple[str, int], PathGroup] = {}
-    for leaf, one in prefixes:
-        if one.key in keys:
-            group = groups.setdefault((one.key, one.node), PathGroup(one.key, one.node))
+    for leaf, key, node, operators in prefixes:
+        if key in keys:
+            group = groups.setdefault((key, node), PathGroup(key, node))
             group.symbols[leaf.symbol] += 1
-            group.operators[one.operators] += 1
+            group.operators[operators] += 1
     return FormulaPaths(tuple(groups.values()), len(leaves))
 
 
-def _prefixes(leaf: _Leaf) -> Iterator[_Prefix]:
+def _prefixes(leaf: _Leaf) -> Iterator[tuple[str, int, tuple[str, ...]]]:
     """Yield each key of a leaf with the node where it ends and the operators up to there."""
     names = [leaf.node_class]
     operators: tuple[str, ...] = ()
@@ -143,7 +132,7 @@ def _prefixes(leaf: _Leaf) -> Iterator[_Prefix]:
         if step.operator and len(operators) < COMPARED_OPERATORS:
             operators = (*operators, step.operator)
         if step.classes[-1] not in NO_ROOTS:
-            yield _Prefix(" ".join(names), step.node, operators)
+            yield " ".join(names), step.node, operators
 
 
 @dataclass(frozen=True)
@@ -195,37 +184,28 @@ class PathWriter:
             self.node_formulas.append(formula)
             self.node_sizes.append(len(nodes[node]))
             for group in nodes[node]:
-                self._add_group(group)
-
-    def _add_group(self, group: PathGroup) -> None:
-        self.keys.append(hash64(group.key))
-        self.operators.append(hash64(group.operator_text))
-        self.widths.append(group.width)
-        self.symbol_sizes.append(len(group.symbols))
-        for symbol, count in group.symbols.items():
-            self.symbols.append(self.codes.setdefault(symbol, len(self.codes)))
-            self.counts.append(count)
+                self.keys.append(hash64(group.key))
+                names = sorted(group.operators.items())  # in an order that does not depend on that of the leaves
+                self.operators.append(hash64("|".join(f"{count}*{'.'.join(path)}" for path, count in names)))
+                self.widths.append(group.width)
+                self.symbol_sizes.append(len(group.symbols))
+                self.symbols.extend(self.codes.setdefault(symbol, len(self.codes)) for symbol in group.symbols)
+                self.counts.extend(group.symbols.values())
 
     def index(self) -> PathIndex:
         """Return the index of all formulas."""
         keys = np.array(self.keys, np.int64)
         by_key = np.argsort(keys, kind="stable").astype(np.int32)
         values, firsts = np.unique(keys[by_key], return_index=True)
-        return PathIndex(
-            self.codes,
-            np.array(self.leaves, np.int32),
-            np.array(self.node_formulas, np.int32),
-            starts_of(self.node_sizes),
-            keys,
-            np.array(self.operators, np.int64),
-            np.array(self.widths, np.int32),
-            starts_of(self.symbol_sizes),
-            np.array(self.symbols, np.int32),
-            np.array(self.counts, np.int32),
-            by_key,
-            values,
-            np.append(firsts, len(keys)).astype(np.int64),
+        leaves, node_formulas, widths, symbols, counts = (
+            np.array(one, np.int32) for one in (self.leaves, self.node_formulas, self.widths, self.symbols, self.counts)
         )
+        starts, symbol_starts = starts_of(self.node_sizes), starts_of(self.symbol_sizes)
+        key_starts, operators = np.append(firsts, len(keys)).astype(np.int64), np.array(self.operators, np.int64)
+        return PathIndex(
+            self.codes, leaves, node_formulas, starts, keys, operators, widths, symbol_starts, symbols, counts, by_key,
+            values, key_starts,
+        )  # fmt: skip
 
 
 def read_paths(latex: str, is_query: bool = False) -> FormulaPaths | None:

@@ -49,7 +49,7 @@ def is_missing(node: OperatorNode | None) -> bool:
 
 def attach(node: OperatorNode, operand: OperatorNode | None, negative: bool = False) -> OperatorNode:
     """Add an operand; the operands of an operand of the same commutative class take its place."""
-    if operand is None or operand.node_class == NOTHING:
+    if operand is None or is_missing(operand):
         return node
     if operand.node_class == node.node_class and node.node_class in FLATTENED:
         node.children += operand.children
@@ -92,9 +92,7 @@ class OperatorParser:
     """Recursive descent: each method parses one level of precedence, and returns None where nothing is."""
 
     def __init__(self, tokens: list[LatexToken], where: str = "") -> None:
-        self.tokens = [*tokens, LatexToken("end")]
-        self.position = 0
-        self.where = where
+        self.tokens, self.position, self.where = [*tokens, LatexToken("end")], 0, where
         self.in_cell = False  # directly in a cell of a matrix
 
     @property
@@ -119,12 +117,6 @@ class OperatorParser:
         fact = f"the grammar of Approach Zero has no place for token {self.position + 1} ({self.role})"
         return UnreadableFormula(fact, where=self.where)
 
-    def formula(self) -> OperatorNode | None:
-        """Parse all tokens."""
-        node = self.content()
-        self.expect("end")
-        return None if is_missing(node) else node
-
     def content(self, in_cell: bool = False) -> OperatorNode | None:
         """Parse what a pair of braces may hold: `a \\over b`, `n \\choose k`, or an expression."""
         outside, self.in_cell = self.in_cell, in_cell
@@ -137,10 +129,6 @@ class OperatorParser:
             )
         self.in_cell = outside
         return left
-
-    def rows(self) -> OperatorNode | None:
-        """Parse the rows of a matrix."""
-        return self.cells("row", OperatorNode("TAB_ROW", "row"), self.columns)
 
     def columns(self) -> OperatorNode | None:
         """Parse the cells of a row of a matrix."""
@@ -231,13 +219,11 @@ class OperatorParser:
                 continue
             if self.role == "slash" and left is not None:
                 self.take()
-                right = self.factor()
-                if right is None:
+                if (right := self.factor()) is None:
                     raise self.failure()
                 left = fraction(left, right)
                 continue
-            right = self.factor()
-            if right is None:
+            if (right := self.factor()) is None:
                 return left
             if left is not None:
                 missing = (left.node_class == NOTHING) + (right.node_class == NOTHING)
@@ -247,12 +233,10 @@ class OperatorParser:
     def factor(self) -> OperatorNode | None:
         """Parse an operand with its scripts, primes and factorials."""
         role = self.role
-        base = self.primary()
-        if base is None:
+        if (base := self.primary()) is None:
             return None
         while self.role in ("script", "prime", "factorial"):
-            scripts = self.scripts()
-            if scripts:
+            if scripts := self.scripts():
                 base = hang(base, scripts, role)
                 role = ""
             if self.role == "factorial":
@@ -279,8 +263,7 @@ class OperatorParser:
             return OperatorNode(token.node_class, token.symbol)
         if self.role == "open brace":
             return self.enclosed("close brace")
-        node = self.atom()
-        if node is None:
+        if (node := self.atom()) is None:
             raise self.failure()
         return node
 
@@ -301,7 +284,7 @@ class OperatorParser:
             return self.enclosed("close brace") or OperatorNode(NOTHING, "")
         if self.role == "open matrix":
             self.take()
-            node = self.rows()
+            node = self.cells("row", OperatorNode("TAB_ROW", "row"), self.columns)
             self.expect("close matrix")
             return node
         return self.fenced() if self.role.startswith("open") else self.atom()
@@ -326,18 +309,12 @@ def _leaf(_: OperatorParser, token: LatexToken) -> OperatorNode:
     return OperatorNode(token.node_class, token.symbol)
 
 
-def _variable(_: OperatorParser, token: LatexToken) -> OperatorNode:
-    return OperatorNode(
-        "SUBSUP", "subsup", [OperatorNode("BASE", "base", [OperatorNode(token.node_class, token.symbol)])]
-    )
+def _variable(parser: OperatorParser, token: LatexToken) -> OperatorNode:
+    return OperatorNode("SUBSUP", "subsup", [OperatorNode("BASE", "base", [_leaf(parser, token)])])
 
 
 def _digits(parser: OperatorParser, token: LatexToken) -> OperatorNode:
     return OperatorNode(token.node_class, token.symbol, [_leaf(parser, parser.take()), _leaf(parser, parser.take())])
-
-
-def _fraction(parser: OperatorParser, _: LatexToken) -> OperatorNode:
-    return fraction(parser.argument(), parser.argument())
 
 
 def _arguments(number: int) -> Callable[[OperatorParser, LatexToken], OperatorNode]:
@@ -350,14 +327,13 @@ def _arguments(number: int) -> Callable[[OperatorParser, LatexToken], OperatorNo
     return parse_arguments
 
 
-def _square_root(parser: OperatorParser, _: LatexToken) -> OperatorNode:
-    degree = parser.optional_argument()
-    return attach(attach(OperatorNode("ROOT", "root"), parser.argument()), degree)
-
-
-def _root(parser: OperatorParser, _: LatexToken) -> OperatorNode:
-    degree = parser.argument()
-    parser.expect("of")
+def _root(parser: OperatorParser, token: LatexToken) -> OperatorNode:
+    """Parse `\\sqrt[3]{a}` or `\\root 3 \\of a`."""
+    if token.role == "square root":
+        degree = parser.optional_argument()
+    else:
+        degree = parser.argument()
+        parser.expect("of")
     return attach(attach(OperatorNode("ROOT", "root"), parser.argument()), degree)
 
 
@@ -371,11 +347,15 @@ def _brace(parser: OperatorParser, _: LatexToken) -> OperatorNode:
 
 
 COMMANDS: dict[str, Callable[[OperatorParser, LatexToken], OperatorNode]] = {
-    "atom": _variable, "number": _leaf, "function": _leaf, "big": _leaf, "two digits": _digits, "fraction": _fraction,
-    "binomial": _arguments(2), "accent": _arguments(1), "square root": _square_root, "root": _root, "brace": _brace,
+    "atom": _variable, "number": _leaf, "function": _leaf, "big": _leaf, "two digits": _digits,
+    "fraction": lambda parser, _: fraction(parser.argument(), parser.argument()),
+    "binomial": _arguments(2), "accent": _arguments(1), "square root": _root, "root": _root, "brace": _brace,
 }  # fmt: skip
 
 
 def parse(latex: str) -> OperatorNode | None:
     """Return the operator tree of a formula, None if it is empty. Raise UnreadableFormula where the grammar fails."""
-    return OperatorParser(tokenize(latex), latex).formula()
+    parser = OperatorParser(tokenize(latex), latex)
+    node = parser.content()
+    parser.expect("end")
+    return None if is_missing(node) else node

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache, partial
 from typing import Literal
 
 import numpy as np
 
+from porism.corpus.content import batched
 from porism.errors import PorismError
+from porism.models.tokens import maxsim
 from porism.records import Topic
 from porism.search.fusion import ScaledSum
 from porism.search.query import ReadQuery
@@ -25,15 +27,9 @@ from porism.systems.approach0.retriever import formulas_of
 from porism.systems.approach0.text_index import IndexedFormula, distinct_formulas, formula_instances
 from porism.systems.arrays import Singles, best_of, first_of_each, reordered
 from porism.systems.declared.context import SystemContext
-from porism.systems.documents import TextDocument, answer_texts, batched
-from porism.systems.encoded import (
-    Documents,
-    EncodedDocuments,
-    TextSource,
-    encoded_documents,
-    open_late_interaction,
-)
-from porism.systems.named_models import AppliedModel, ChosenModel, chosen_model
+from porism.systems.documents import AT_ONCE, TextDocument, answer_texts
+from porism.systems.encoded import Documents, EncodedDocuments, TextSource, encoded_documents, open_late_interaction
+from porism.systems.named_models import AppliedModel, chosen_model
 from porism.systems.topic_queries import HandQueries, topic_of, topic_text
 from porism.text.segment import Segment, Text, plain_text
 
@@ -41,14 +37,13 @@ Reads = Literal["formula", "post"]
 SYMBOL = "$equal$"  # a token that models of Approach Zero know
 CODE = (__name__, "porism.systems.approach0.lexer")
 _TOKEN_FILES = ("tokenizer.json", "added_tokens.json", "vocab.txt")
-
-
 Marks = Literal["dollars", "none"]
 MASK = "[MASK]"
 _SPACE = re.compile(r"\s+")
 # Tokens without a symbol of their own; braces that only group are left out.
 _FENCES = {"open": "lparen", "close": "rparen", "open square": "lbrack", "close square": "rbrack"}
 _WITHOUT = ("open brace", "close brace")
+_SEVERAL_DIGITS = re.compile(r"bignum|\d\d+")
 
 
 @lru_cache(100_000)
@@ -63,13 +58,9 @@ def symbols(latex: str) -> tuple[str, ...]:
         tokens = tokenize(html.unescape(latex))
     except UnreadableFormula:
         return ()
-    found: list[str] = []
-    for token in tokens:
-        symbol = token.symbol.rpartition(":")[2] or _FENCES.get(token.role, "")
-        if token.role in _WITHOUT or not symbol:
-            continue
-        found.append("somenum" if symbol == "bignum" or (symbol.isdecimal() and len(symbol) > 1) else symbol)
-    return tuple(found)
+    shown = (token for token in tokens if token.role not in _WITHOUT)
+    found = (token.symbol.rpartition(":")[2] or _FENCES.get(token.role, "") for token in shown)
+    return tuple("somenum" if _SEVERAL_DIGITS.fullmatch(one) else one for one in found if one)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,27 +110,12 @@ def fusion(
     if len(of) != 1 or not 0 <= share <= 1:
         fact = "fuses one system with a share from 0 to 1"
         raise PorismError(fact, fix='write of = ["approach0/a0"] and share = 0.5')
-    texts = LateTexts(context, late_interaction, length)
-    found = FormulaLate(texts, context.queries, reads) if context.task == 2 else AnswerLate(texts)
-    names = (f"late interaction ({texts.use.directory})", of[0])
+    if context.task == 2:
+        found: Retriever = FormulaLate(LateTexts(context, late_interaction, length), context.queries, reads)
+    else:
+        found = AnswerLate(context, late_interaction, length)
+    names = (f"late interaction ({found.models[0].directory})", of[0])
     return Fused((found, context.system(of[0])), ScaledSum((share, 1 - share), 0.0), names, DEPTH)
-
-
-def reranker(context: SystemContext, late_interaction: str, length: int = 512, depth: int = DEPTH) -> Reranker:
-    """Order answers by late interaction alone."""
-    return LateReranker(LateTexts(context, late_interaction, length), depth)
-
-
-def late_answers(context: SystemContext, late_interaction: str, length: int = 512) -> Retriever:
-    """Find answers by late interaction alone."""
-    return AnswerLate(LateTexts(context, late_interaction, length))
-
-
-def symbol_marks(chosen: ChosenModel) -> Marks:
-    """Return how symbols are written: between dollar signs for a model that knows such tokens."""
-    files = (chosen.directory.path / name for name in _TOKEN_FILES)
-    known = any(SYMBOL in file.read_text("utf-8", "replace") for file in files if file.is_file())
-    return "dollars" if known else "none"
 
 
 class LateTexts:
@@ -147,8 +123,10 @@ class LateTexts:
 
     def __init__(self, context: SystemContext, late_interaction: str, length: int) -> None:
         chosen = chosen_model(late_interaction, context.models)
-        self.content = context.content
-        self.form = SymbolFormat(symbol_marks(chosen))
+        files = (chosen.directory.path / name for name in _TOKEN_FILES)
+        # Symbols are written between dollar signs for a model that knows such tokens.
+        known = any(SYMBOL in file.read_text("utf-8", "replace") for file in files if file.is_file())
+        self.content, self.form = context.content, SymbolFormat("dollars" if known else "none")
         self._context, self._digest = context, chosen.directory.digest
         self._model = open_late_interaction(chosen.directory, length)
         self.use: AppliedModel = chosen.use(f"{self._model.record.pooling}, {self._model.record.length} tokens")
@@ -156,11 +134,7 @@ class LateTexts:
     def stored(self, name: str, documents: Documents) -> EncodedDocuments:
         """Return the token vectors of documents, encoded once."""
         source = TextSource(name, self.form.key, documents, CODE)
-        return encoded_documents(self._context, source, (self._model.record.length, self._digest), self.encode)
-
-    def encode(self, texts: Sequence[str]) -> list[Singles]:
-        """Return the token vectors of documents."""
-        return list(self._model.encode(texts))
+        return encoded_documents(self._context, source, (self._model.record.length, self._digest), self._model.encode)
 
     def query(self, text: str) -> Singles:
         """Return the token vectors of a query."""
@@ -172,15 +146,15 @@ class LateTexts:
 
     def maxsim(self, query: Singles, texts: list[str]) -> Singles:
         """Return MaxSim of a query with texts that are not stored."""
-        return self._model.maxsim(query, self.encode(texts))
+        return maxsim(query, self._model.encode(texts))
 
 
 class AnswerLate(Retriever):
     """All answers by late interaction with the topic as it is: title and body."""
 
-    def __init__(self, texts: LateTexts) -> None:
-        self._texts, self._documents = texts, texts.answers()
-        self.models = (texts.use,)
+    def __init__(self, context: SystemContext, late_interaction: str, length: int = 512) -> None:
+        self._texts = LateTexts(context, late_interaction, length)
+        self._documents, self.models = self._texts.answers(), (self._texts.use,)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k answers."""
@@ -193,9 +167,9 @@ class AnswerLate(Retriever):
 class LateReranker(Reranker):
     """Orders answers by late interaction alone; of equal scores the order of before is kept."""
 
-    def __init__(self, texts: LateTexts, depth: int) -> None:
-        self._texts, self._documents, self.depth = texts, texts.answers(), depth
-        self.models = (texts.use,)
+    def __init__(self, context: SystemContext, late_interaction: str, length: int = 512, depth: int = DEPTH) -> None:
+        self._texts, self.depth = LateTexts(context, late_interaction, length), depth
+        self._documents, self.models = self._texts.answers(), (self._texts.use,)
 
     def rerank(self, query: ReadQuery, ranking: Ranking) -> Ranking:
         """Return the answers with the highest score first."""
@@ -233,8 +207,7 @@ class FormulaLate(Retriever):
         return Ranking(self._visuals[kept], scores[kept])
 
     def _query_text(self, query: ReadQuery) -> str:
-        formulas = formulas_of(query, self._queries)
-        alone = " ".join(self._texts.form.formula(latex) for latex in formulas)
+        alone = " ".join(map(self._texts.form.formula, formulas_of(query, self._queries)))
         topic = topic_of(query)
         number = topic.formula_id.rpartition("_")[2]
         if self._reads == "formula" or not number.isdecimal():
@@ -253,7 +226,7 @@ def _formulas(texts: LateTexts, instances: list[IndexedFormula]) -> Iterator[Tex
 
 def _contexts(texts: LateTexts, instances: list[IndexedFormula]) -> Iterator[TextDocument]:
     """Yield the post of each instance with other formulas masked; a formula of a list without posts is alone."""
-    for some in batched(instances):
+    for some in batched(instances, AT_ONCE):
         formulas = texts.content.formulas_by_id([one.id for one in some])
         posts = texts.content.posts_by_id([one.post_id for one in formulas.values() if one.post_id])
         for one in some:

@@ -30,56 +30,20 @@ class UnreadableFormula(PorismError):
 
 
 # Words that are functions without a backslash, as in `sin x`; longest first.
-BARE_WORDS = sorted(
-    [
-        "arccos",
-        "arcsin",
-        "arctan",
-        "arg",
-        "colon",
-        "cos",
-        "cosh",
-        "cot",
-        "coth",
-        "csc",
-        "deg",
-        "det",
-        "dim",
-        "exp",
-        "gcd",
-        "hom",
-        "inf",
-        "ker",
-        "lcm",
-        "lg",
-        "ln",
-        "log",
-        "max",
-        "min",
-        "mod",
-        "sec",
-        "sgn",
-        "sign",
-        "sin",
-        "sinh",
-        "sup",
-        "tan",
-        "tanh",
-    ],
-    key=lambda word: (-len(word), word),
-)
+BARE_WORDS = sorted((
+    "arccos", "arcsin", "arctan", "arg", "colon", "cos", "cosh", "cot", "coth", "csc", "deg", "det", "dim", "exp",
+    "gcd", "hom", "inf", "ker", "lcm", "lg", "ln", "log", "max", "min", "mod", "sec", "sgn", "sign", "sin", "sinh",
+    "sup", "tan", "tanh",
+), key=lambda word: (-len(word), word))  # fmt: skip
 MATRICES = ("array", "matrix", "pmatrix", "bmatrix", "Bmatrix", "vmatrix", "Vmatrix", "smallmatrix", "cases")
 DISPLAYS = (
     "align", "alignat", "aligned", "alignedat", "equation", "eqnarray", "gather", "gathered", "multline", "split",
     "subequations",
 )  # fmt: skip
 FONTS = {
-    "mathbb": "blackboard-bold",
-    "mathds": "blackboard-bold",
-    "mathcal": "calligraphy",
-    "mathscr": "calligraphy",
+    "mathbb": "blackboard-bold", "mathds": "blackboard-bold", "mathcal": "calligraphy", "mathscr": "calligraphy",
     "mathfrak": "fraktur",
-}
+}  # fmt: skip
 DROPPED_WITH_ARGUMENT = ("color", "hbox", "label", "leftroot", "mbox", "tag", "uproot")
 SPACES = ("hskip", "hspace", "kern", "mkern", "mskip", "mspace")
 COMMAND_ROLES = {
@@ -166,7 +130,7 @@ def command_tokens() -> dict[str, LatexToken]:
     """Return the token of every command that the table names."""
     table: dict[str, LatexToken] = {name: LatexToken(role) for name, role in COMMAND_ROLES.items()}
     for line in files(__package__).joinpath("symbols.tsv").read_text("utf-8").splitlines():
-        if line.startswith("#") or line.startswith("role\t"):
+        if line.startswith(("#", "role\t")):
             continue
         role, node_class, groups = line.split("\t")
         for group in groups.split(" "):
@@ -196,8 +160,7 @@ class Lexer:
     """Splits one formula into tokens."""
 
     def __init__(self, latex: str) -> None:
-        self.latex = latex
-        self.position = 0
+        self.latex, self.position = latex, 0
         self.font = ""  # of the letters up to `font_depth`
         self.font_depth: int | None = None  # braces that are open inside the argument of a font command
         self.matrices = 0
@@ -208,9 +171,7 @@ class Lexer:
         while self.position < len(self.latex):
             match = PATTERN.match(self.latex, self.position)
             assert match is not None  # the last alternative matches any character
-            self.position = match.end()
-            kind = match.lastgroup
-            assert kind is not None
+            self.position, kind = match.end(), match.lastgroup or ""
             if kind in FIXED:
                 self.tokens.append(FIXED[kind])
             else:
@@ -259,9 +220,8 @@ class Lexer:
         self._halves(digits, "BINOM")
 
     def _command(self, name: str) -> None:
-        token = command_tokens().get(name)
-        if token is not None:
-            self.tokens.append(token)
+        if name in command_tokens():
+            self.tokens.append(command_tokens()[name])
 
     def _escaped(self, text: str) -> None:
         if text in SKIPPED_ESCAPES:
@@ -303,9 +263,8 @@ class Lexer:
             if self.font_depth == 0:
                 self.font, self.font_depth = "", None
             return  # braces inside the argument of a font command have no meaning, as in the original
-        token = CHARACTERS.get(character)
-        if token is not None:
-            self.tokens.append(token)
+        if character in CHARACTERS:
+            self.tokens.append(CHARACTERS[character])
 
 
 def tokenize(latex: str) -> list[LatexToken]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from porism.corpus.content import Content
 from porism.corpus.post import Formula
-from porism.progress import Progress
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
@@ -30,7 +28,6 @@ from porism.systems.approach0.text_index import (
 from porism.systems.arrays import Floats, first_of_each, open_arrays, save_arrays
 from porism.systems.declared.context import SystemContext
 from porism.systems.topic_queries import HandQueries, query_formula, topic_of, topic_text
-from porism.text.segment import Text
 from porism.text.words import FORMULA
 
 CODE = ("porism.systems.approach0",)
@@ -39,16 +36,7 @@ MOST_HITS = 1000  # the engine returns no more documents
 NO_PROXIMITY = float(np.log(LEAST_PROXIMITY))
 VISUALS, FORMULAS = "visuals.npy", "formulas"
 SAME_DIGITS = 9  # weights are rounded to nine decimals, so that rounding errors do not break ties
-
-
 SHORTEST_FORMULA = 2  # characters of a formula of an automatic query: single symbols are in most posts
-
-
-class FormulaTextQuery(NamedTuple):
-    """The words and the formulas (LaTeX) of a query."""
-
-    words: tuple[str, ...]
-    formulas: tuple[str, ...]
 
 
 def formulas_of(query: ReadQuery, queries: HandQueries | None) -> tuple[str, ...]:
@@ -60,26 +48,19 @@ def formulas_of(query: ReadQuery, queries: HandQueries | None) -> tuple[str, ...
     return () if formula is None else (formula.latex,)
 
 
-def text_query(query: ReadQuery, queries: HandQueries | None, analyser: Analyser) -> FormulaTextQuery:
-    """Return the query of Task 1: that of the file, or the words of the title and the formulas of the whole post."""
+def _text_query(query: ReadQuery, queries: HandQueries | None, analyser: Analyser) -> tuple[list[str], Sequence[str]]:
+    """Return words and formulas of Task 1: those of the file, or words of the title and formulas of the whole post."""
     topic = topic_of(query)
     if queries is not None and topic.id:
         hand = queries.of(topic.id)
-        return FormulaTextQuery(tuple(word for phrase in hand.phrases for word in analyser(phrase)), hand.formulas)
+        return [word for phrase in hand.phrases for word in analyser(phrase)], hand.formulas
     if query.topic is None:
         words = analyser(f"{query.title} {query.body}".replace(FORMULA, " "))
-        return FormulaTextQuery(tuple(words), tuple(one.parsed.latex for one in query.formulas))
+        return words, [one.parsed.latex for one in query.formulas]
     title, question = topic_text(topic, "title"), topic_text(topic, "question")
-    return FormulaTextQuery(tuple(analyser(_words(title))), _formulas(title, question))
-
-
-def _words(text: Text) -> str:
-    return " ".join(segment.text for segment in text.segments if segment.kind == "text")
-
-
-def _formulas(*texts: Text) -> tuple[str, ...]:
-    found = (segment.text.strip() for text in texts for segment in text.formulas)
-    return tuple(dict.fromkeys(latex for latex in found if len(latex) >= SHORTEST_FORMULA))
+    found = (segment.text.strip() for text in (title, question) for segment in text.formulas)
+    words = analyser(" ".join(segment.text for segment in title.segments if segment.kind == "text"))
+    return words, [latex for latex in dict.fromkeys(found) if len(latex) >= SHORTEST_FORMULA]
 
 
 class PathFormulas(Retriever):
@@ -143,7 +124,7 @@ class PathAnswers(Retriever):
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the k best answers, at most 1000."""
-        words, formulas = text_query(query, self._queries, self._analyser)
+        words, formulas = _text_query(query, self._queries, self._analyser)
         totals, found = self._text.scores(words)
         for latex, weight in zip(formulas, self._search.weights(formulas), strict=True):
             best = self._best(latex)
@@ -160,12 +141,12 @@ class PathAnswers(Retriever):
         if not len(rows):
             return super().explain(query, id)
         row = int(rows[0])
-        words, formulas = text_query(query, self._queries, self._analyser)
+        words, formulas = _text_query(query, self._queries, self._analyser)
         parts = []
         for word in words:
             documents, weights = self._text.weights(word)
-            place = np.flatnonzero(documents == row)
-            parts += [Explanation(float(weights[one]), f"BM25 of {word}") for one in place]
+            found = weights[documents == row].tolist()
+            parts += [Explanation(value, f"BM25 of {word}") for value in found]
         parts.append(Explanation(float(self._text.proximity(words)[row]), "proximity of two words"))
         for latex, weight in zip(formulas, self._search.weights(formulas), strict=True):
             value = float(weight * self._best(latex)[row])
@@ -189,45 +170,43 @@ def formula_search(context: SystemContext, scoring: StructureOptions) -> Retriev
     """Make the retriever of Task 2. `weight` is that of formulas, `leading` the share of the first formula, `length`
     the weight of length, `same_symbol` the value of an equal symbol under other operators, `other_symbol` that of
     another symbol."""
-    folder = context.cached("approach0-instances", "", partial(_build_instances, context.content), CODE)
+
+    def build(folder: Path) -> None:
+        instances = [(one.id, one.formula, one.visual_id) for one in formula_instances(context.content)]
+        ids, formulas, visuals = np.array(instances, np.int64).reshape(-1, 3).T
+        save_arrays(folder / FORMULAS, DocumentFormulas(ids, np.arange(len(ids) + 1, dtype=np.int64), formulas))
+        np.save(folder / VISUALS, visuals)
+
+    folder = context.cached("approach0-instances", "", build, CODE)
     return PathFormulas(folder, _structure(context, folder, scoring), context.content, context.queries)
 
 
 def answer_search(
-    context: SystemContext,
-    stemmer: Literal["porter", "none"] = "porter",
-    *,
-    scoring: StructureOptions,
+    context: SystemContext, stemmer: Literal["porter", "none"] = "porter", *, scoring: StructureOptions
 ) -> Retriever:
     """Make the retriever of Task 1; `stemmer` is that of words, the other options are those of `formula_search`."""
-    build = partial(_build_answers, context.content, stemmer, context.progress)
+
+    def build(folder: Path) -> None:
+        answers = sum(1 for _ in context.content.posts("answer"))
+        with context.progress.stage("Approach Zero: answers", answers) as advance:
+            documents, words = index_answers(context.content, ANALYSERS[stemmer], advance)
+        save_arrays(folder / FORMULAS, documents)
+        words.save(folder)
+
     folder = context.cached("approach0-answers", stemmer, build, CODE)
     return PathAnswers(folder, _structure(context, folder, scoring), stemmer, context.queries)
 
 
 def _structure(context: SystemContext, folder: Path, options: StructureOptions) -> StructureSearch:
     """Return the scores of the collection's formulas, which occur in the documents of a folder."""
-    build = partial(_build_paths, context.content, context.progress)
+
+    def build(place: Path) -> None:
+        with context.progress.stage(
+            "Approach Zero: paths of formulas", context.content.count("expressions")
+        ) as advance:
+            index_formulas(distinct_formulas(context.content), advance).save(place)
+
     paths = PathIndex.open(context.cached("approach0-paths", "", build, CODE))
-    occurrences = open_arrays(folder / FORMULAS, DocumentFormulas).occurrences(len(paths.leaves))
+    documents = open_arrays(folder / FORMULAS, DocumentFormulas)
+    occurrences = np.bincount(documents.formulas, minlength=len(paths.leaves)).astype(np.int64)
     return StructureSearch(paths, occurrences, options)
-
-
-def _build_paths(content: Content, progress: Progress, folder: Path) -> None:
-    with progress.stage("Approach Zero: paths of formulas", content.count("expressions")) as advance:
-        index_formulas(distinct_formulas(content), advance).save(folder)
-
-
-def _build_instances(content: Content, folder: Path) -> None:
-    columns = np.array([(one.id, one.formula, one.visual_id) for one in formula_instances(content)], np.int64)
-    ids, formulas, visuals = columns.reshape(-1, 3).T
-    save_arrays(folder / FORMULAS, DocumentFormulas(ids, np.arange(len(ids) + 1, dtype=np.int64), formulas))
-    np.save(folder / VISUALS, visuals)
-
-
-def _build_answers(content: Content, stemmer: str, progress: Progress, folder: Path) -> None:
-    answers = sum(1 for _ in content.posts("answer"))
-    with progress.stage("Approach Zero: answers", answers) as advance:
-        documents, words = index_answers(content, ANALYSERS[stemmer], advance)
-    save_arrays(folder / FORMULAS, documents)
-    words.save(folder)

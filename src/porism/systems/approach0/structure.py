@@ -14,14 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from porism.compiled import compiled
-from porism.systems.approach0.formula_index import (
-    MAX_LEAVES,
-    FormulaPaths,
-    PathGroup,
-    PathIndex,
-    PathWriter,
-    read_paths,
-)
+from porism.systems.approach0.formula_index import MAX_LEAVES, FormulaPaths, PathIndex, PathWriter, read_paths
 from porism.systems.arrays import Floats, Ints, Small
 
 
@@ -114,27 +107,21 @@ class StructureSearch:
 
     def _query(self, latex: str) -> QueryPaths | None:
         paths = read_paths(latex, is_query=True)
-        return None if paths is None or not paths.groups else encode_query(paths.groups, self.index)
+        return None if paths is None or not paths.groups else encode_query(paths, self.index)
 
 
-def encode_query(groups: Sequence[PathGroup], index: PathIndex) -> QueryPaths:
+def encode_query(paths: FormulaPaths, index: PathIndex) -> QueryPaths:
     """Return the path groups of a query as arrays, with the codes of an index."""
     writer = PathWriter()
-    writer.add(FormulaPaths(tuple(groups), 0))
+    writer.add(paths)
     own = writer.index()
     places = np.searchsorted(index.key_values, own.keys)
     known = places < len(index.key_values)
     known[known] = index.key_values[places[known]] == own.keys[known]
+    keys = np.where(known, places, -1).astype(np.int64)
+    codes = np.array([index.codes.get(symbol, -1) for symbol in own.codes], np.int32)
     return QueryPaths(
-        own.node_starts,
-        np.where(known, places, -1).astype(np.int64),
-        own.keys,
-        own.operators,
-        own.widths,
-        own.symbol_starts,
-        own.symbols,
-        own.counts,
-        np.array([index.codes.get(symbol, -1) for symbol in own.codes], np.int32),
+        own.node_starts, keys, own.keys, own.operators, own.widths, own.symbol_starts, own.symbols, own.counts, codes
     )
 
 

@@ -30,13 +30,6 @@ class WordDocument(NamedTuple):
     length: int
 
 
-class WordOccurrences(NamedTuple):
-    """The occurrences of one word: the document and the position of each."""
-
-    documents: Small
-    positions: Small
-
-
 @dataclass(frozen=True)
 class TextIndex(StoredIndex):
     """Occurrences of words: those of word w, by document and position, are at starts[w] to starts[w + 1]."""
@@ -51,15 +44,15 @@ class TextIndex(StoredIndex):
         """The mean length of a document, cut to an integer as in the original."""
         return max(int(self.lengths.mean()), 1) if len(self.lengths) else 1
 
-    def occurrences(self, word: str) -> WordOccurrences:
-        """Return where a word occurs."""
+    def _occurrences(self, word: str) -> tuple[Small, Small]:
+        """Return the document and the position of each occurrence of a word."""
         code = self.codes.get(word)
         place = slice(0, 0) if code is None else slice(int(self.starts[code]), int(self.starts[code + 1]))
-        return WordOccurrences(self.documents[place], self.positions[place])
+        return self.documents[place], self.positions[place]
 
     def weights(self, word: str) -> tuple[Small, Floats]:
         """Return the documents of a word and its BM25 weight in each."""
-        documents, counts = np.unique(self.occurrences(word).documents, return_counts=True)
+        documents, counts = np.unique(self._occurrences(word)[0], return_counts=True)
         idf = np.log((len(self.lengths) + 1) / max(len(documents), 1))
         norm = K1 * (1 - B + B * self.lengths[documents] / self.mean_length)
         return documents, np.asarray(idf * (1 + (K1 + 1) * counts / (counts + norm)), np.float64)
@@ -77,11 +70,10 @@ class TextIndex(StoredIndex):
     def proximity(self, words: Sequence[str]) -> Floats:
         """Return ln(0.3 + e^-d) of every document; d is the smallest distance of two different words of the query."""
         distances = np.full(len(self.lengths), np.inf)
-        lists = [self.occurrences(word) for word in dict.fromkeys(words)]
+        lists = [self._occurrences(word) for word in dict.fromkeys(words)]
         if len(lists) > 1:
-            documents = np.concatenate([one.documents for one in lists])
-            positions = np.concatenate([one.positions for one in lists])
-            items = np.repeat(np.arange(len(lists)), [len(one.documents) for one in lists])
+            documents, positions = map(np.concatenate, zip(*lists, strict=True))
+            items = np.repeat(np.arange(len(lists)), [len(found) for found, _ in lists])
             order = np.lexsort((positions, documents))
             documents, positions, items = documents[order], positions[order], items[order]
             pairs = (documents[1:] == documents[:-1]) & (items[1:] != items[:-1])
@@ -99,15 +91,9 @@ def index_words(documents: Iterable[WordDocument]) -> TextIndex:
             words.append(codes.setdefault(word, len(codes)))
             places.append(place)
             positions.append(position)
-    by_word = np.array(words, np.int32)
-    order, starts = grouped(by_word, len(codes))
-    return TextIndex(
-        codes,
-        np.array(lengths, np.int32),
-        starts,
-        np.array(places, np.int32)[order],
-        np.array(positions, np.int32)[order],
-    )
+    order, starts = grouped(np.array(words, np.int32), len(codes))
+    documents_of, positions_of = (np.array(one, np.int32)[order] for one in (places, positions))
+    return TextIndex(codes, np.array(lengths, np.int32), starts, documents_of, positions_of)
 
 
 WORD = re.compile(r"[a-z0-9_]+")
@@ -151,8 +137,6 @@ def _stemmed(token: str) -> str:
 
 
 ANALYSERS: dict[str, Analyser] = {"none": engine_words, "porter": porter_words}
-
-
 MARKER = "__ANSWER__"  # the word between question and answer
 MOST_INSTANCES = 5  # of a visual id
 Advance = Callable[[int], None]
@@ -164,10 +148,6 @@ class DocumentFormulas(NamedTuple):
     ids: Ints
     starts: Ints
     formulas: Ints
-
-    def occurrences(self, size: int) -> Ints:
-        """Return how often each formula occurs."""
-        return np.bincount(self.formulas, minlength=size).astype(np.int64)
 
 
 class IndexedFormula(NamedTuple):
@@ -207,10 +187,8 @@ def index_answers(content: Content, analyser: Analyser, advance: Advance) -> tup
         for question, answer in answers_with_questions(content):
             if question.id not in fields:
                 fields.clear()
-                fields[question.id] = [
-                    *_items(question.title, analyser, first_own),
-                    *_items(question.body, analyser, first_own),
-                ]
+                texts = (question.title, question.body)
+                fields[question.id] = [item for text in texts for item in _items(text, analyser, first_own)]
             items = [*fields[question.id], *engine_words(MARKER), *_items(answer.body, analyser, first_own)]
             formulas.extend(item for item in items if isinstance(item, int))
             ids.append(answer.id)

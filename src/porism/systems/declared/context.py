@@ -70,7 +70,14 @@ class SystemContext:
         the module of `build`, the modules and packages of `code`, and the parser of formulas. When one of them changes,
         it is built anew. Two processes may call it at once: the second waits.
         """
-        target = self.prepared / f"{name}-{self._digest(name, key, build, code)}"
+        function = build
+        while isinstance(function, partial):
+            function = function.func
+        modules = (getattr(function, "__module__", type(self).__module__), *code)
+        ours = tuple(module for module in modules if module.startswith("porism."))
+        parts = [name, key, self.content.digest, formulas_fingerprint(), fingerprint(ours) if ours else ""]
+        digest = hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
+        target = self.prepared / f"{name}-{digest}"
         if target.is_dir():
             return target
         try:
@@ -82,15 +89,6 @@ class SystemContext:
         except PermissionError:
             raise PorismError("cannot be written", where=str(self.cache), fix="name a folder: --cache DIR") from None
         return target
-
-    def _digest(self, name: str, key: object, build: Callable[[Path], None], code: tuple[str, ...]) -> str:
-        function = build
-        while isinstance(function, partial):
-            function = function.func
-        modules = (getattr(function, "__module__", type(self).__module__), *code)
-        ours = tuple(module for module in modules if module.startswith("porism."))
-        parts = [name, key, self.content.digest, formulas_fingerprint(), fingerprint(ours) if ours else ""]
-        return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def check_share(name: str, value: float) -> None:

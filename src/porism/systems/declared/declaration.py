@@ -66,11 +66,6 @@ class Declaration:
         return bool(self.published)
 
     @property
-    def team(self) -> str:
-        """The team: what is before the slash."""
-        return self.name.partition("/")[0]
-
-    @property
     def run(self) -> str:
         """The run without its team."""
         return self.name.partition("/")[2] or self.name
@@ -180,7 +175,8 @@ def find_declaration(name: str, task: int | None = None) -> Declaration:
     path, separator, rest = name.partition(f"{OWN_FILE}:")
     known = read_declarations(path + OWN_FILE) if separator else declared()
     wanted = rest if separator else name
-    found = [one for one in known if one.name == wanted] or [one for one in known if _is_named(one, wanted)]
+    found = [one for one in known if one.name == wanted]
+    found = found or [one for one in known if _key(wanted) in (_key(one.name), _key(one.run))]
     if not found:
         raise unknown_system(wanted, known)
     if len({one.name for one in found}) > 1:
@@ -194,10 +190,6 @@ def find_declaration(name: str, task: int | None = None) -> Declaration:
     if len(fitting) > 1:
         raise PorismError(f"{found[0].name} is a system of several tasks", fix="add --task 1 or --task 2")
     return fitting[0]
-
-
-def _is_named(declaration: Declaration, name: str) -> bool:
-    return _key(name) in (_key(declaration.name), _key(declaration.run))
 
 
 def _key(name: str) -> str:

@@ -12,7 +12,7 @@ from xml.sax.saxutils import escape
 
 from porism.errors import PorismError
 from porism.evaluate.table import Cell, ResultTable, render
-from porism.systems.declared.declaration import MEASURES, Declaration, PartUse, declared, find_declaration, shipped
+from porism.systems.declared.declaration import MEASURES, Declaration, declared, find_declaration, shipped
 from porism.systems.declared.parts import part_options
 from porism.systems.declared.pipeline import all_models
 from porism.systems.named_models import named_models
@@ -48,11 +48,8 @@ def file_name(declaration: Declaration) -> str:
 def drawing(declaration: Declaration) -> str:
     """Return the pipeline of a system as SVG."""
     shape = _row([_box(["query"]), *_parts(declaration), _box([RESULTS[declaration.task]])])
-    head = HEAD.format(
-        width=shape.width + 2 * MARGIN,
-        height=shape.height + 2 * MARGIN,
-        title=escape(f"The pipeline of {declaration.name}"),
-    )
+    width, height = shape.width + 2 * MARGIN, shape.height + 2 * MARGIN
+    head = HEAD.format(width=width, height=height, title=escape(f"The pipeline of {declaration.name}"))
     return "\n".join([head, *shape.draw(MARGIN, MARGIN), "</svg>"]) + "\n"
 
 
@@ -61,12 +58,8 @@ def _parts(declaration: Declaration) -> Iterator[Shape]:
         members = [find_declaration(name, declaration.member_task) for name in part.options.get("of", ())]
         if members:
             yield _stack([_row([_box([one.name]), *_parts(one)]) for one in members])
-        yield _box([part.use, *_options(part)])
-
-
-def _options(part: PartUse) -> list[str]:
-    lines = [f"{name} = {value}" for name, value in part.options.items() if name != "of"]
-    return [line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines]
+        lines = [f"{name} = {value}" for name, value in part.options.items() if name != "of"]
+        yield _box([part.use, *(line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…" for line in lines)])
 
 
 def _box(lines: Sequence[str]) -> Shape:
@@ -90,7 +83,11 @@ def _row(shapes: Sequence[Shape]) -> Shape:
     def draw(x: float, y: float) -> Iterator[str]:
         for number, shape in enumerate(shapes):
             if number:
-                yield _arrow(x - ARROW, y + height / 2)
+                left, middle = f"{x - 6:.1f}", y + height / 2
+                yield (
+                    f'<path d="M{x - ARROW:.1f} {middle:.1f}H{x:.1f}M{left} {middle - 4:.1f}'
+                    f'L{x:.1f} {middle:.1f}L{left} {middle + 4:.1f}"/>'
+                )
             yield from shape.draw(x, y + (height - shape.height) / 2)
             x += shape.width + ARROW
 
@@ -114,13 +111,6 @@ def _stack(shapes: Sequence[Shape]) -> Shape:
     return Shape(width + 2 * ARROW, height, draw)
 
 
-def _arrow(x: float, y: float) -> str:
-    end = x + ARROW
-    return (
-        f'<path d="M{x:.1f} {y:.1f}H{end:.1f}M{end - 6:.1f} {y - 4:.1f}L{end:.1f} {y:.1f}L{end - 6:.1f} {y + 4:.1f}"/>'
-    )
-
-
 COLUMNS = ("system", "task", "data", "runtype", "eval", "status", "2022")
 
 
@@ -134,20 +124,12 @@ def system_table() -> str:
 
 
 def _rows(systems: Sequence[Declaration]) -> tuple[tuple[Cell, ...], ...]:
-    return tuple(
-        (
-            *(
-                one.name,
-                one.task,
-                one.data,
-                "manual" if one.manual else "auto",
-                "P" if one.primary else "A",
-                one.status,
-            ),
-            one.published.get(2022, {}).get(MEASURES[one.task][0]),
-        )
-        for one in systems
-    )
+    rows = []
+    for one in systems:
+        kind, rank = "manual" if one.manual else "auto", "P" if one.primary else "A"
+        score = one.published.get(2022, {}).get(MEASURES[one.task][0])
+        rows.append((one.name, one.task, one.data, kind, rank, one.status, score))
+    return tuple(rows)
 
 
 def system_lines() -> str:

@@ -1,4 +1,4 @@
-"""The parts that declarations name, each with the function that makes it.
+"""The parts that declarations name, each with the class or function that makes it.
 
 A factory takes a `SystemContext` and keyword options, and returns a retriever, a re-ranker, or (Task 3) an answerer.
 Its signature is the list of its options: names, types and defaults. Options are checked against it, wherever they come
@@ -29,41 +29,41 @@ PARTS: Mapping[str, str] = {
     "thread_candidates": "porism.search.default:thread_candidates",
     "feature_reranker": "porism.search.default:feature_reranker",
     "formula_search": "porism.search.default:formula_search",
-    "best_passage": "porism.systems.extracts:best_passage",
+    "best_passage": "porism.systems.extracts:BestPassage",
     "approach0_answers": "porism.systems.approach0.retriever:answer_search",
     "approach0_formulas": "porism.systems.approach0.retriever:formula_search",
     "approach0_fusion": "porism.systems.approach0.late:fusion",
-    "approach0_late": "porism.systems.approach0.late:late_answers",
-    "approach0_rerank": "porism.systems.approach0.late:reranker",
+    "approach0_late": "porism.systems.approach0.late:AnswerLate",
+    "approach0_rerank": "porism.systems.approach0.late:LateReranker",
     "block_reranker": "porism.systems.neural:block_reranker",
-    "dense_answers": "porism.systems.neural:dense_answers",
+    "dense_answers": "porism.systems.neural:DenseSearch",
     "fuse": "porism.systems.declared.pipeline:fused_systems",
     "mathdowers_formulas": "porism.systems.mathdowers.retriever:formula_search",
-    "math_amr": "porism.systems.dprl.math_amr:math_amr",
+    "math_amr": "porism.systems.dprl.math_amr:ContextSearch",
     "mathdowers_threads": "porism.systems.mathdowers.retriever:thread_search",
-    "question_chain": "porism.systems.dprl.answers:question_chain",
-    "answer_svm": "porism.systems.dprl.answers:answer_svm",
+    "question_chain": "porism.systems.dprl.answers:ChainSearch",
+    "answer_svm": "porism.systems.dprl.answers:SvmAnswers",
     "scm_contextual": "porism.systems.scm.retriever:contextual_search",
     "scm_interpolated": "porism.systems.scm.retriever:interpolated_search",
     "scm_joint": "porism.systems.scm.retriever:joint_search",
     "tangent_s": "porism.systems.tangent.retriever:tangent_s",
     "tag_cross_encoder": "porism.systems.neural:tag_cross_encoder",
-    "tangent_cft2": "porism.systems.dprl.cft:tangent_cft2",
-    "tree_edit": "porism.systems.dprl.rerankers:tree_edit",
-    "svm_rank": "porism.systems.dprl.rerankers:svm_rank",
-    "xy_phoc": "porism.systems.xyphoc.retriever:xy_phoc",
+    "tangent_cft2": "porism.systems.dprl.cft:CftSearch",
+    "tree_edit": "porism.systems.dprl.rerankers:EditReranker",
+    "svm_rank": "porism.systems.dprl.rerankers:SvmRank",
+    "xy_phoc": "porism.systems.xyphoc.retriever:PhocSearch",
     "formula_tokens": "porism.systems.ju_nits:formula_tokens",
     "system": "porism.systems.declared.pipeline:one_system",
     "terrier": "porism.systems.baselines:terrier",
     "pyterrier": "porism.systems.baselines:pyterrier",
     "msm_bm25": "porism.systems.msm:msm_bm25",
     "msm_tfidf": "porism.systems.msm:msm_tfidf",
-    "linked_posts": "porism.systems.baselines:linked_posts",
-    "endpoint_answer": "porism.systems.generated_answers:endpoint_answer",
-    "causal_answer": "porism.systems.generated_answers:causal_answer",
-    "extractive_summary": "porism.systems.extracts:extractive_summary",
-    "longest_prefix": "porism.systems.extracts:longest_prefix",
-    "sentence_windows": "porism.systems.extracts:sentence_windows",
+    "linked_posts": "porism.systems.baselines:LinkedPosts",
+    "endpoint_answer": "porism.systems.generated_answers:EndpointAnswerer",
+    "causal_answer": "porism.systems.generated_answers:CausalAnswerer",
+    "extractive_summary": "porism.systems.extracts:Summary",
+    "longest_prefix": "porism.systems.extracts:LongestPrefix",
+    "sentence_windows": "porism.systems.extracts:BestWindow",
 }
 
 
@@ -146,8 +146,7 @@ def _converted(part: str, option: str, value: Any, kind: Any) -> Any:
 
 def _parsed(text: str, kind: type) -> Any:
     if kind is tuple or kind is list:
-        items = [item.strip() for item in text.split(",") if item.strip()]
-        return [_number(item) for item in items]
+        return [_number(item.strip()) for item in text.split(",") if item.strip()]
     if kind is bool:
         if text.lower() not in ("true", "false", "yes", "no"):
             raise ValueError("write true or false")

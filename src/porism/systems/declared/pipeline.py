@@ -61,22 +61,23 @@ def check_runnable(declaration: Declaration, context: SystemContext) -> None:
 
 def needed_models(declaration: Declaration, overrides: Overrides | None = None) -> list[str]:
     """Return the named models that the parts of a system need, without those of the systems that it fuses."""
-    required = [one for one in MODEL_OPTIONS if one != OPTIONAL]
-    values = _model_values(declaration.parts, overrides or {}, required)
-    return [name for name in values if name in named_models()]
+    return _required(declaration.parts, overrides or {})
 
 
 def all_models(declaration: Declaration) -> list[str]:
     """Return the named models that a system, with the systems that it fuses, needs."""
-    required = [one for one in MODEL_OPTIONS if one != OPTIONAL]
-    return [name for name in _model_values(used_parts(declaration), {}, required) if name in named_models()]
+    return _required(used_parts(declaration), {})
+
+
+def _required(parts: Iterable[PartUse], overrides: Overrides) -> list[str]:
+    options = [one for one in MODEL_OPTIONS if one != OPTIONAL]
+    return [name for name in _model_values(parts, overrides, options) if name in named_models()]
 
 
 def used_models(declaration: Declaration, overrides: Overrides, models: Mapping[str, str]) -> dict[str, str]:
     """Return the directories that a system, with the systems that it fuses, uses, by the names of models."""
     values = _model_values(used_parts(declaration), overrides, MODEL_OPTIONS)
-    found = {name: directory_for(name, models) for name in values if name}
-    return {name: place for name, place in found.items() if place}
+    return {name: place for name in values if name and (place := directory_for(name, models))}
 
 
 def _model_values(parts: Iterable[PartUse], overrides: Overrides, names: Sequence[str]) -> list[str]:
@@ -145,8 +146,7 @@ def fused_systems(
     """Fuse the rankings of other systems. With `missing = "skip"`, those that need a model are left out with a note."""
     members: list[Retriever] = []
     names: list[str] = []
-    left_out: list[str] = []
-    reasons: list[str] = []
+    left_out: dict[str, str] = {}  # with the reasons
     for name in of:
         try:
             members.append(context.system(name))
@@ -154,19 +154,16 @@ def fused_systems(
         except MissingModelError as error:
             if missing == "error":
                 raise
-            left_out.append(name)
-            reasons.append(error.message)
+            left_out[name] = error.message
     if not members:
-        fact = f"no member to fuse: {'; '.join(reasons)}" if reasons else "no member to fuse"
+        fact = f"no member to fuse: {'; '.join(left_out.values())}" if left_out else "no member to fuse"
         raise PorismError(fact, fix='name systems: of = ["team/run", ...]')
     if choice.weights and len(choice.weights) != len(of):
         raise PorismError(f"{len(choice.weights)} weights for {len(of)} systems", fix="give one for each")
     given = [weight for name, weight in zip(of, choice.weights, strict=False) if name in names] or [1.0] * len(members)
-    notes = [f"fused: {', '.join(names)}"]
-    if left_out:
-        notes.append(f"left out, since they need models: {', '.join(left_out)}")
     fused = Fused(members, METHODS[choice.method](tuple(given), choice.k), names, depth)
-    fused.notes = tuple(notes)
+    without = (f"left out, since they need models: {', '.join(left_out)}",) if left_out else ()
+    fused.notes = (f"fused: {', '.join(names)}", *without)
     return fused
 
 

@@ -59,23 +59,6 @@ class ChainInput:
     pair_length: int = 512
 
 
-def question_chain(
-    context: SystemContext,
-    bi_encoder: str,
-    cross_encoder: str = "",
-    *,
-    written: ChainForm,
-    answers: Scored = "votes",
-    chain: ChainInput,
-) -> Retriever:
-    """Rank the answers of the most similar `questions` by that similarity times `answers`: votes, or a pair's score."""
-    if answers == "pairs" and not cross_encoder:
-        raise PorismError("pairs need a model", fix="name it: cross_encoder = NAME, or write answers = votes")
-    form = written.form(context)
-    scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length) if answers == "pairs" else None
-    return ChainSearch(open_questions(context, bi_encoder, form, chain), scorer)
-
-
 class QuestionAnswers(NamedTuple):
     """Answers of similar questions, with the similarity of the question and the votes of each."""
 
@@ -121,11 +104,25 @@ def vote_shares(votes: Floats) -> Floats:
 
 
 class ChainSearch(Retriever):
-    """Ranks answers by the similarity of their question times their own score."""
+    """Ranks answers of the most similar `questions` by that similarity times `answers`: votes, or a pair's score."""
 
-    def __init__(self, questions: Questions, scorer: PairScorer | None) -> None:
-        self._questions, self._form, self._scorer = questions, questions.form, scorer
-        self.models = (questions.vectors.use, *((scorer.use,) if scorer else ()))
+    def __init__(
+        self,
+        context: SystemContext,
+        bi_encoder: str,
+        cross_encoder: str = "",
+        *,
+        written: ChainForm,
+        answers: Scored = "votes",
+        chain: ChainInput,
+    ) -> None:
+        scored = answers == "pairs"
+        if scored and not cross_encoder:
+            raise PorismError("pairs need a model", fix="name it: cross_encoder = NAME, or write answers = votes")
+        self._form = form = written.form(context)
+        self._scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length) if scored else None
+        self._questions = open_questions(context, bi_encoder, form, chain)
+        self.models = (self._questions.vectors.use, *((self._scorer.use,) if self._scorer else ()))
         self.notes = (self._form.note,) if isinstance(self._form, AmrForm) else ()
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
@@ -159,9 +156,7 @@ def train_pairwise(topics: Sequence[TrainingTopic], features: int, cost: float) 
     """Minimise |w|^2 / 2 + cost x sum of each topic's mean squared hinge loss; without a pair, weights are equal."""
     from scipy.optimize import minimize
 
-    differences = [
-        pairs for pairs in (pair_differences(topic) for topic in topics if len(topic.features)) if len(pairs)
-    ]
+    differences = [pairs for topic in topics if len(topic.features) and len(pairs := pair_differences(topic))]
     if not differences:
         return np.full(features, 1.0 / features)
     table = np.concatenate(differences)
@@ -208,26 +203,6 @@ class SvmTraining:
         return judged if self.topics else _linked(features, self.duplicates)
 
 
-def answer_svm(
-    context: SystemContext, bi_encoder: str, cross_encoder: str, *, chain: ChainInput, training: SvmTraining
-) -> Retriever:
-    """Rank the answers of the most similar `questions` by a linear model. `topics` and `qrels` are files of judged
-    topics to train on; without them, at most `duplicates` pairs of duplicate questions of the collection are used.
-    `cost` is the C of the SVM."""
-    form = ChainForm().form(context)
-    scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length)
-    features = AnswerFeatures(open_questions(context, bi_encoder, form, chain), scorer)
-    key = [*training.key, chain.questions, chain.length, *(use.digest for use in features.models), features.models[1]]
-
-    def build(folder: Path) -> None:
-        weights = train_pairwise(list(training.examples(features)), len(FEATURES), training.cost)
-        (folder / "weights.json").write_text(json.dumps(weights.tolist()), "utf-8")
-
-    folder = context.cached("answer-svm", [str(part) for part in key], build)
-    weights = np.array(json.loads((folder / "weights.json").read_text("utf-8")))
-    return SvmAnswers(features, weights, "judged topics" if training.topics else "duplicate questions")
-
-
 class AnswerFeatures:
     """The features of candidates."""
 
@@ -245,31 +220,21 @@ class AnswerFeatures:
         common = [len(set(tags) & set(threads[post.thread_id].tags)) for post in rows]
         reputation = [self._reputations.get(post.owner_id or 0, 0.0) for post in rows]
         pairs = self.scorer.scores(text, found.answers)
-        columns = (found.similarities, pairs, common, found.votes, reputation)
-        return np.column_stack([_scaled(np.asarray(column, np.float64)) for column in columns])
-
-
-def _scaled(values: Floats) -> Floats:
-    spread = np.ptp(values) if len(values) else 0.0
-    return np.zeros(len(values)) if spread == 0 else np.asarray((values - values.min()) / spread)
-
-
-class LinkedQuestion(NamedTuple):
-    """A question and one that is marked as its duplicate."""
-
-    question: int
-    other: int
+        table = np.column_stack((found.similarities, pairs, common, found.votes, reputation))
+        if not len(table):
+            return table
+        spread = np.ptp(table, axis=0)
+        return np.asarray((table - table.min(axis=0)) / np.where(spread == 0, 1.0, spread))
 
 
 def _linked(features: AnswerFeatures, most: int) -> Iterator[TrainingTopic]:
     """Yield duplicate questions of the collection: the answers of the other question are relevant."""
     content = features.content
-    duplicates = (link for link in content.all_links() if link.kind == "duplicate")
-    links = sorted({LinkedQuestion(link.post_id, link.other_id) for link in duplicates})
-    known = content.known_posts([link.question for link in links])
-    answers = content.answers_by_question([link.other for link in links if link.question in known])
-    chosen = [link for link in links if link.question in known and link.other in answers][:most]
-    posts = content.posts_by_id([link.question for link in chosen])
+    links = sorted({(link.post_id, link.other_id) for link in content.all_links() if link.kind == "duplicate"})
+    known = content.known_posts([question for question, _ in links])
+    answers = content.answers_by_question([other for question, other in links if question in known])
+    chosen = [(question, other) for question, other in links if question in known and other in answers][:most]
+    posts = content.posts_by_id([question for question, _ in chosen])
     for question, other in chosen:
         post = posts[question]
         text = question_text(post, features.questions.form)
@@ -294,36 +259,48 @@ def judged_topics(features: AnswerFeatures, topics: str, qrels: str) -> Iterator
 
 
 class SvmAnswers(Retriever):
-    """Ranks the answers of similar questions by the linear model."""
+    """Ranks the answers of the most similar `questions` by a linear model. `topics` and `qrels` are files of judged
+    topics to train on; without them, at most `duplicates` pairs of duplicate questions of the collection are used.
+    `cost` is the C of the SVM."""
 
-    def __init__(self, features: AnswerFeatures, weights: Floats, source: str) -> None:
-        self._features, self._weights = features, weights
+    def __init__(
+        self, context: SystemContext, bi_encoder: str, cross_encoder: str, *, chain: ChainInput, training: SvmTraining
+    ) -> None:
+        form = ChainForm().form(context)
+        scorer = open_pair_scorer(context, cross_encoder, form, chain.pair_length)
+        self._features = features = AnswerFeatures(open_questions(context, bi_encoder, form, chain), scorer)
         self.models = features.models
-        told = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(FEATURES, weights.tolist(), strict=True))
-        self.notes = (f"SVM trained on {source}: {told}",)
+
+        def build(folder: Path) -> None:
+            weights = train_pairwise(list(training.examples(features)), len(FEATURES), training.cost)
+            (folder / "weights.json").write_text(json.dumps(weights.tolist()), "utf-8")
+
+        digests = (use.digest for use in features.models)
+        key = [*training.key, chain.questions, chain.length, *digests, features.models[1]]
+        folder = context.cached("answer-svm", [str(part) for part in key], build)
+        self._weights = np.array(json.loads((folder / "weights.json").read_text("utf-8")))
+        shown = ", ".join(f"{name} {weight:.2f}" for name, weight in zip(FEATURES, self._weights.tolist(), strict=True))
+        source = "judged topics" if training.topics else "duplicate questions"
+        self.notes = (f"SVM trained on {source}: {shown}",)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k answers; of equal scores the smaller id comes first."""
-        found, matrix = self._candidates(query)
-        if not len(found.answers) or k < 1:
-            return Ranking.of({})
-        scores = matrix @ self._weights
-        return best_of(found.answers, scores, k)
+        answers, matrix = self._candidates(query)
+        return best_of(answers, matrix @ self._weights, k) if len(answers) and k > 0 else Ranking.of({})
 
-    def _candidates(self, query: ReadQuery) -> tuple[QuestionAnswers, Floats]:
-        topic = topic_of(query)
-        text = self._features.questions.form.topic(topic)
-        nothing = QuestionAnswers(np.empty(0, np.int64), np.empty(0), np.empty(0))
+    def _candidates(self, query: ReadQuery) -> tuple[Ints, Floats]:
+        """Return the answers and their features."""
+        topic, questions = topic_of(query), self._features.questions
+        text = questions.form.topic(topic)
         if not text:
-            return nothing, np.empty((0, len(FEATURES)))
-        questions = self._features.questions
+            return np.empty(0, np.int64), np.empty((0, len(FEATURES)))
         found = questions.candidates(text, questions.number)
-        return found, self._features.matrix(text, topic.tags, found)
+        return found.answers, self._features.matrix(text, topic.tags, found)
 
     def explain(self, query: ReadQuery, id: int) -> Explanation:
         """Return each feature times its weight."""
-        found, matrix = self._candidates(query)
-        rows = np.flatnonzero(found.answers == id)
+        answers, matrix = self._candidates(query)
+        rows = np.flatnonzero(answers == id)
         if not len(rows):
             return super().explain(query, id)
         values = matrix[rows[0]] * self._weights

@@ -16,20 +16,11 @@ from porism.formula import Parsed
 from porism.formula.binary import Trees
 from porism.progress import Progress
 from porism.records import Explanation
-from porism.search.retriever import DEPTH, Ranking, Retriever
+from porism.search.retriever import DEPTH, Ranking
 from porism.systems.arrays import Floats, Ints, Singles, Small
 from porism.systems.declared.context import SystemContext
-from porism.systems.dprl.tuples import (
-    REPRESENTATIONS,
-    Alphabet,
-    Representation,
-    WordRows,
-    of_operators,
-    represented,
-    spell_words,
-    word_rows,
-)
-from porism.systems.tangent.forest import Forest
+from porism.systems.dprl import tuples
+from porism.systems.dprl.tuples import REPRESENTATIONS, Alphabet, Representation, WordRows, of_operators
 from porism.systems.tangent.trees import CollectionTrees, TreeRetriever, one_tree, open_trees, reads_official, trees_of
 
 _MIN_NGRAM, _MAX_NGRAM = 3, 6
@@ -76,13 +67,15 @@ def write_vectors(
     """Train one representation and write it to a folder."""
     operators = of_operators(representation)
     found = trees.operators if operators else trees.layout
-    forest, texts = represented(found.forest, found.labels.texts, representation)
-    sentences = word_rows(forest, texts, operators)
+    forest, texts = tuples.represented(found.forest, found.labels.texts, representation)
+    sentences = tuples.word_rows(forest, texts, operators)
     distinct, words = np.unique(sentences.rows, axis=0, return_inverse=True)
     alphabet = Alphabet()
-    spelled = spell_words(distinct, texts, alphabet, operators)
+    spelled = tuples.spell_words(distinct, texts, alphabet, operators)
     model = _train(_training_sentences(sentences, words.ravel(), spelled, training.formulas), training, progress)
-    rows, touched = _touched(model, BUCKETS)
+    touched = np.unique(np.concatenate([np.empty(0, np.int64), *model.wv.buckets_word]))  # buckets that a word has
+    rows = np.full(BUCKETS, -1, np.int32)
+    rows[touched] = np.arange(len(touched))
     vectors = FormulaVectors(
         dict(model.wv.key_to_index),
         np.asarray(model.wv.vectors, np.float32),
@@ -92,7 +85,12 @@ def write_vectors(
         np.empty((0, training.dimensions), np.float32),
     )
     by_word = np.stack([_word_vector(word, vectors) for word in spelled]) if spelled else vectors.trees
-    _write_embedding(vectors._replace(trees=_tree_vectors(by_word, words.ravel(), sentences)), folder)
+    vectors = vectors._replace(trees=_tree_vectors(by_word, words.ravel(), sentences))
+    folder.mkdir(exist_ok=True)
+    for name in _ARRAYS:
+        np.save(folder / f"{name}.npy", getattr(vectors, name))
+    for name, known in (("words", vectors.words), ("alphabet", alphabet.symbols)):
+        (folder / f"{name}.txt").write_bytes("\0".join(known).encode("utf-8", "surrogatepass"))
 
 
 def _training_sentences(sentences: WordRows, words: Ints, spelled: list[str], limit: int) -> list[list[str]]:
@@ -106,18 +104,10 @@ def _training_sentences(sentences: WordRows, words: Ints, spelled: list[str], li
 def _train(sentences: list[list[str]], training: FastTextTraining, progress: Progress) -> Any:
     """Train with one worker and a fixed seed, which gives the same vectors every time."""
     model = fast_text()(
-        vector_size=training.dimensions,
-        window=training.window,
-        sg=1,
-        hs=int(training.hierarchical),
-        negative=training.negative,
-        min_n=_MIN_NGRAM,
-        max_n=_MAX_NGRAM,
-        min_count=MIN_COUNT,
-        bucket=BUCKETS,
-        workers=1,
-        seed=SEED,
-    )
+        vector_size=training.dimensions, window=training.window, sg=1, hs=int(training.hierarchical),
+        negative=training.negative, min_n=_MIN_NGRAM, max_n=_MAX_NGRAM, min_count=MIN_COUNT, bucket=BUCKETS,
+        workers=1, seed=SEED,
+    )  # fmt: skip
     counts = Counter(word for sentence in sentences for word in sentence)
     if max(counts.values(), default=0) < MIN_COUNT:  # a handful of formulas: keep every word
         model.min_count = 1
@@ -133,17 +123,6 @@ def _train(sentences: list[list[str]], training: FastTextTraining, progress: Pro
             )  # fmt: skip
             advance(1)
     return model
-
-
-def _touched(model: Any, buckets: int) -> tuple[Small, Ints]:
-    """Return the row of each bucket that a word of the vocabulary has, and those buckets."""
-    used = np.zeros(buckets, np.bool_)
-    for hashes in model.wv.buckets_word:
-        used[hashes] = True
-    touched = np.flatnonzero(used)
-    rows = np.full(buckets, -1, np.int32)
-    rows[touched] = np.arange(len(touched))
-    return rows, touched
 
 
 def _word_vector(word: str, vectors: FormulaVectors) -> Singles:
@@ -174,14 +153,6 @@ def _unit(vectors: Singles) -> Singles:
     return np.asarray(vectors / np.maximum(lengths, 1e-12), np.float32)
 
 
-def _write_embedding(vectors: FormulaVectors, folder: Path) -> None:
-    folder.mkdir(exist_ok=True)
-    for name in _ARRAYS:
-        np.save(folder / f"{name}.npy", getattr(vectors, name))
-    for name, texts in (("words", vectors.words), ("alphabet", vectors.alphabet.symbols)):
-        (folder / f"{name}.txt").write_bytes("\0".join(texts).encode("utf-8", "surrogatepass"))
-
-
 def read_vectors(folder: Path) -> FormulaVectors:
     """Open a representation that `write_vectors` wrote."""
     words_of, rows, ngrams, trees = (np.load(folder / f"{name}.npy", mmap_mode="r") for name in _ARRAYS)
@@ -198,30 +169,14 @@ def query_vector(query: Trees, representation: Representation, vectors: FormulaV
     operators = of_operators(representation)
     root = query.operators if operators else query.layout
     texts = sorted({node.label for node in root.walk()})
-    forest: Forest = one_tree(root, {text: at for at, text in enumerate(texts)})
-    changed, labels = represented(forest, texts, representation)
-    rows = word_rows(changed, labels, operators).rows
-    words = spell_words(rows, labels, vectors.alphabet, operators)
+    forest = one_tree(root, {text: at for at, text in enumerate(texts)})
+    changed, labels = tuples.represented(forest, texts, representation)
+    rows = tuples.word_rows(changed, labels, operators).rows
+    words = tuples.spell_words(rows, labels, vectors.alphabet, operators)
     return _unit(np.sum([_word_vector(word, vectors) for word in words], axis=0))
 
 
 _CODE = ("porism.systems.tangent", "porism.systems.dprl.tuples", "porism.systems.dprl.cft")
-
-
-def tangent_cft2(
-    context: SystemContext,
-    representations: tuple[str, ...] = ("slt", "opt", "slt-type", "slt-unified"),
-    k: float = 60.0,
-    depth: int = DEPTH,
-    *,
-    training: FastTextTraining,
-) -> Retriever:
-    """Join `depth` hits of each representation with the constant `k`; the other options are those of the training."""
-    unknown = [name for name in representations if name not in REPRESENTATIONS]
-    if unknown:
-        raise PorismError(f"no representation is named {unknown[0]}", fix=f"use {', '.join(REPRESENTATIONS)}")
-    names = tuple(name for name in REPRESENTATIONS if name in representations)
-    return CftSearch(VectorSearch(context, names, training), k, depth, reads_official(context.content))
 
 
 class VectorSearch:
@@ -251,12 +206,25 @@ class VectorSearch:
 
 
 class CftSearch(TreeRetriever):
-    """Formulas by score-weighted reciprocal ranks over the representations."""
+    """Formulas by score-weighted reciprocal ranks, with the constant `k`, of `depth` hits of each representation. The
+    other options are those of the training."""
 
-    def __init__(self, search: VectorSearch, k: float, depth: int, official: bool) -> None:
-        super().__init__(official)
-        self._search, self._k, self._depth = search, k, depth
-        self.notes = (search.note,)
+    def __init__(
+        self,
+        context: SystemContext,
+        representations: tuple[str, ...] = ("slt", "opt", "slt-type", "slt-unified"),
+        k: float = 60.0,
+        depth: int = DEPTH,
+        *,
+        training: FastTextTraining,
+    ) -> None:
+        unknown = [name for name in representations if name not in REPRESENTATIONS]
+        if unknown:
+            raise PorismError(f"no representation is named {unknown[0]}", fix=f"use {', '.join(REPRESENTATIONS)}")
+        super().__init__(reads_official(context.content))
+        names = tuple(name for name in REPRESENTATIONS if name in representations)
+        self._search, self._k, self._depth = VectorSearch(context, names, training), k, depth
+        self.notes = (self._search.note,)
 
     def ranked(self, formula: Parsed, k: int) -> Ranking:
         """Return the formulas that the representations find."""

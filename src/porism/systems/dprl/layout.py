@@ -45,14 +45,14 @@ def _merged(row: list[Node]) -> list[Node]:
     for node in row:
         table, before = _TABLE.fullmatch(node.label), _TABLE.fullmatch(merged[-1].label) if merged else None
         if table and before and table[1] == before[1]:
-            merged[-1] = _side_by_side(merged[-1], node, int(before[1]), int(before[2]), int(table[2]))
+            _extend(merged[-1], node, int(before[1]), int(before[2]), int(table[2]))
         else:
             merged.append(node)
     return merged
 
 
-def _side_by_side(left: Node, right: Node, rows: int, left_columns: int, right_columns: int) -> Node:
-    """Return a table with the columns of two tables."""
+def _extend(left: Node, right: Node, rows: int, left_columns: int, right_columns: int) -> None:
+    """Add the columns of a table to another."""
     cells: list[Node] = []
     first, second = elements_of(left), elements_of(right)
     for row in range(rows):
@@ -60,25 +60,22 @@ def _side_by_side(left: Node, right: Node, rows: int, left_columns: int, right_c
         cells.extend(second[row * right_columns : (row + 1) * right_columns])
     for cell in cells:
         _drop(cell, "e")
-    for one, following in pairwise(cells):
-        attach(one, "e", following)
     left.label = f"M!{rows}x{left_columns + right_columns}"
     _drop(left, "w")
-    if cells:
-        attach(left, "w", cells[0])
-    return left
+    _link(left, cells)
 
 
 def _plain(node: Node, group: re.Match[str] | None) -> Node:
     """Return a copy of a node that is no bracketed group, with its scripts and contents but without what follows it."""
     if group and int(group[3]) > 1 and int(group[2]) > 1:
         return _table(node, int(group[2]), int(group[3]))
-    copy = Node(node.label)
     if group and group[1] in _BARS:
         return _between_bars(node, group[1])
+    copy = Node(node.label)
     for edge, child in zip(node.edges, node.children, strict=True):
-        if edge not in "ne":
-            attach(copy, edge, _copy_element(child) if edge == "w" else _copy_row(child)[0])
+        if edge not in "new":
+            attach(copy, edge, _copy_row(child)[0])
+    _link(copy, [_copy_row(element)[0] for element in elements_of(node)])
     return copy
 
 
@@ -93,35 +90,23 @@ def _between_bars(node: Node, bars: str) -> Node:
         if item.label == ",":
             elements.append([])
     group = Node(f"M!{bars}1x{len(elements)}")
-    firsts = [chain(element) for element in elements if element]
-    if firsts:
-        link_elements(group, firsts)
+    _link(group, [chain(element) for element in elements if element])
     _attach_scripts(node, group, "abou", "abou")
     return group
-
-
-def _copy_element(element: Node) -> Node:
-    """Return a copy of the first element of a group, with the following elements linked by `e`."""
-    elements = []
-    current: Node | None = element
-    while current is not None:
-        elements.append(_copy_row(current)[0])
-        current = current.child("e")
-    for left, right in pairwise(elements):
-        attach(left, "e", right)
-    return elements[0]
 
 
 def _table(node: Node, rows: int, columns: int) -> Node:
     """Return a table of which only the first column is left."""
     table = Node(f"M!{rows}x1")
-    cells = [_copy_row(cell)[0] for cell in elements_of(node)[::columns]]
-    for left, right in pairwise(cells):
-        attach(left, "e", right)
-    if cells:
-        attach(table, "w", cells[0])
+    _link(table, [_copy_row(cell)[0] for cell in elements_of(node)[::columns]])
     _attach_scripts(node, table, "ab", "ab")
     return table
+
+
+def _link(group: Node, elements: list[Node]) -> None:
+    """Put elements within a group, linked one to the next."""
+    if elements:
+        link_elements(group, elements)
 
 
 def _spelled(node: Node, fences: str, rows: int) -> list[Node]:
@@ -130,17 +115,18 @@ def _spelled(node: Node, fences: str, rows: int) -> list[Node]:
     row = [Node(opening)]
     if rows > 1:
         columns = int(node.label.rpartition("x")[2])
-        row.append(_table(Node(node.label, *_contents(node)), rows, columns))
+        within = node.child("w")
+        inner = Node(node.label, [within], "w") if within is not None else Node(node.label)
+        row.append(_table(inner, rows, columns))
     else:
         for element in elements_of(node):
             row.extend(_copy_row(element))
     if closing:
         row.append(Node(closing))
-    for at, item in enumerate(row[:-1]):
+    for item, following in pairwise(row):
         if item.child("n") is None:
-            attach(item, "n", row[at + 1])
-    scripts = [edge for edge in node.edges if edge not in "new"]
-    if not scripts:
+            attach(item, "n", following)
+    if not set(node.edges) - set("new"):
         for item in row:
             _drop(item, "n")
         return row
@@ -148,12 +134,6 @@ def _spelled(node: Node, fences: str, rows: int) -> list[Node]:
     attach(wrapper, "w", row[0])
     _attach_scripts(node, wrapper, "abou", "ouou")
     return [wrapper]
-
-
-def _contents(node: Node) -> tuple[list[Node], str]:
-    """Return the elements of a group without its scripts and what follows."""
-    within = node.child("w")
-    return ([within], "w") if within is not None else ([], "")
 
 
 def _drop(node: Node, edge: str) -> None:

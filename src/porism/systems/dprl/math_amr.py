@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from porism.systems.encoded import TextSource
 from porism.systems.named_models import chosen_model, directory_for
 from porism.systems.neural import TextVectors
 from porism.systems.topic_queries import query_formula, topic_of, topic_text
-from porism.text.segment import Segment, Text, plain_text
+from porism.text.segment import Text, plain_text
 
 PLACEHOLDER = re.compile(r"\"?\beqx(\d+)eqx\b\"?")
 _WORD = re.compile(r"[^\W_]+(?:[-'][^\W_]+)*")
@@ -60,21 +61,16 @@ class AmrParser:
         except ImportError:
             fix = "pip install amrlib penman, or leave the parser out"
             raise PorismError("the Python package amrlib is not installed", fix=fix) from None
-        self.directory = directory
-        self.digest = _directory_digest(Path(directory))
+        total = hashlib.sha256()
+        for path in sorted(Path(directory).rglob("*")):
+            if path.is_file():
+                total.update(f"{path.relative_to(directory)} {path.stat().st_size}\n".encode())
+        self.directory, self.digest = directory, total.hexdigest()[:16]
         self._model = amrlib.load_stog_model(model_dir=directory)
 
     def graphs(self, texts: Sequence[str]) -> list[str]:
         """Return the graph of each sentence in Penman notation; none for a sentence that cannot be parsed."""
         return [graph or "" for graph in self._model.parse_sents(list(texts))]
-
-
-def _directory_digest(directory: Path) -> str:
-    total = hashlib.sha256()
-    for path in sorted(directory.rglob("*")):
-        if path.is_file():
-            total.update(f"{path.relative_to(directory)} {path.stat().st_size}\n".encode())
-    return total.hexdigest()[:16]
 
 
 def graph_nodes(graph: str) -> str:
@@ -131,12 +127,8 @@ class AmrForm:
 
 def marked_text(text: Text) -> str:
     """Return a text with a placeholder for each formula, numbered by position."""
-    numbers = iter(range(len(text.formulas)))
-
-    def placeholder(_: Segment) -> str:
-        return f' "eqx{next(numbers)}eqx" '
-
-    return plain_text(text, placeholder)
+    numbers = count()
+    return plain_text(text, lambda segment: f' "eqx{next(numbers)}eqx" ')
 
 
 def formula_context(text: Text, number: int, around: int = 1) -> str:
@@ -145,25 +137,6 @@ def formula_context(text: Text, number: int, around: int = 1) -> str:
     mark = f"eqx{number}eqx"
     at = next((place for place, sentence in enumerate(split) if mark in sentence), None)
     return "" if at is None else " ".join(split[max(at - around, 0) : at + around + 1])
-
-
-def math_amr(
-    context: SystemContext,
-    bi_encoder: str,
-    amr_parser: str = "",
-    instances: int = 1,
-    around: int = 1,
-    length: int = 128,
-) -> Retriever:
-    """Rank formulas by their contexts. `instances` of each visual id are read, 0 for all; `around` counts sentences
-    before and after that of the formula."""
-    form = amr_form(context, amr_parser)
-    chosen = chosen_model(bi_encoder, context.models)
-    visuals = chosen_instances(context.content, instances)
-    documents = partial(context_documents, context.content, visuals, form, around)
-    source = TextSource("mathamr", (*form.key, instances, around), documents, (__name__,))
-    vectors = TextVectors(context, chosen, source, length)
-    return ContextSearch(vectors, visuals, form, around)
 
 
 def amr_form(context: SystemContext, amr_parser: str) -> AmrForm:
@@ -205,15 +178,27 @@ def context_text(text: Text, number: int, form: AmrForm, around: int) -> str:
 
 
 class ContextSearch(Retriever):
-    """Ranks visual ids by their best context."""
+    """Ranks visual ids by their best context. `instances` of each are read, 0 for all; `around` counts sentences before
+    and after that of the formula."""
 
     finds = "formulas"
 
-    def __init__(self, vectors: TextVectors, visuals: dict[int, int], form: AmrForm, around: int) -> None:
-        self._vectors, self._form, self._around = vectors, form, around
-        self._visuals = np.array([visuals[number] for number in vectors.documents.ids.tolist()], np.int64)
-        self.models = (vectors.use,)
-        self.notes = (form.note,)
+    def __init__(
+        self,
+        context: SystemContext,
+        bi_encoder: str,
+        amr_parser: str = "",
+        instances: int = 1,
+        around: int = 1,
+        length: int = 128,
+    ) -> None:
+        form, visuals = amr_form(context, amr_parser), chosen_instances(context.content, instances)
+        documents = partial(context_documents, context.content, visuals, form, around)
+        source = TextSource("mathamr", (*form.key, instances, around), documents, (__name__,))
+        self._vectors = TextVectors(context, chosen_model(bi_encoder, context.models), source, length)
+        self._form, self._around = form, around
+        self._visuals = np.array([visuals[number] for number in self._vectors.documents.ids.tolist()], np.int64)
+        self.models, self.notes = (self._vectors.use,), (form.note,)
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the best k visual ids."""

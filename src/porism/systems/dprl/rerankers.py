@@ -22,20 +22,10 @@ from porism.systems.dprl.cft import FastTextTraining, VectorSearch
 from porism.systems.dprl.edit_distance import Costs, Distances, EditFeatures, edit_distances, edit_features, symbol_ids
 from porism.systems.dprl.layout import with_plain_brackets
 from porism.systems.dprl.tuples import Representation, tuple_features
+from porism.systems.tangent import trees as stored
 from porism.systems.tangent.alignment import align
 from porism.systems.tangent.forest import Forest, QueryLabels
-from porism.systems.tangent.trees import (
-    TREE_CODE,
-    CollectionTrees,
-    TreeSet,
-    one_tree,
-    open_trees,
-    read_set,
-    reads_official,
-    searched_formula,
-    trees_of,
-    write_trees,
-)
+from porism.systems.tangent.trees import TreeSet, open_trees, reads_official, searched_formula, trees_of
 
 
 class QueryTree(NamedTuple):
@@ -74,7 +64,7 @@ class QueryTree(NamedTuple):
 class CandidateTrees(NamedTuple):
     """The trees of a collection as DPRL reads them."""
 
-    trees: CollectionTrees
+    trees: stored.CollectionTrees
     layout: TreeSet
 
     def layout_query(self, query: Trees) -> QueryTree:
@@ -93,36 +83,23 @@ class CandidateTrees(NamedTuple):
 def query_tree(root: Node, trees: TreeSet, operators: bool) -> QueryTree:
     """Return a query tree with some trees of a collection."""
     labels = trees.labels.extended(root)
-    return QueryTree(one_tree(root, labels.ids), trees, labels, operators)
+    return QueryTree(stored.one_tree(root, labels.ids), trees, labels, operators)
 
 
 def open_candidates(context: SystemContext) -> CandidateTrees:
     """Return the trees of the collection; they are written beside the index once."""
     kinds = {"layout": lambda trees: with_plain_brackets(trees.layout)}
-    build = partial(write_trees, context.content, kinds, context.progress)
-    folder = context.cached("dprl-layout", None, build, (*TREE_CODE, with_plain_brackets.__module__))
-    return CandidateTrees(open_trees(context), read_set(folder / "layout"))
-
-
-def tree_edit(
-    context: SystemContext,
-    share: float = 0.95,
-    layout_costs: tuple[int, ...] = (9, 1, 8),
-    operator_costs: tuple[int, ...] = (8, 1, 5),
-    depth: int = DEPTH,
-) -> Reranker:
-    """Re-rank by tree edit distance. `share` is the weight of layout trees; costs are of delete, insert, rename."""
-    if len(layout_costs) != 3 or len(operator_costs) != 3:
-        raise PorismError("costs are three numbers", fix="give delete, insert and rename, as 9,1,8")
-    costs = (Costs(*layout_costs), Costs(*operator_costs))
-    return EditReranker(open_candidates(context), costs, share, depth, reads_official(context.content))
+    build = partial(stored.write_trees, context.content, kinds, context.progress)
+    folder = context.cached("dprl-layout", None, build, (*stored.TREE_CODE, with_plain_brackets.__module__))
+    return CandidateTrees(open_trees(context), stored.read_set(folder / "layout"))
 
 
 class TreeReranker(Reranker):
     """Orders formulas by a score of their trees and those of the query formula; equal ones as they were."""
 
-    def __init__(self, candidates: CandidateTrees, depth: int, official: bool) -> None:
-        self._candidates, self.depth, self._official = candidates, depth, official
+    def __init__(self, context: SystemContext, depth: int) -> None:
+        self._candidates, self._official = open_candidates(context), reads_official(context.content)
+        self.depth = depth
 
     def scores(self, query: Trees, visuals: Ints) -> Floats:
         """Return the scores of formulas by their visual ids."""
@@ -148,13 +125,21 @@ class TreeReranker(Reranker):
 
 
 class EditReranker(TreeReranker):
-    """Orders formulas by their edit distance to the query formula."""
+    """Orders formulas by their edit distance to the query formula. `share` is the weight of layout trees; costs are of
+    delete, insert, rename."""
 
     def __init__(
-        self, candidates: CandidateTrees, costs: tuple[Costs, Costs], share: float, depth: int, official: bool
+        self,
+        context: SystemContext,
+        share: float = 0.95,
+        layout_costs: tuple[int, ...] = (9, 1, 8),
+        operator_costs: tuple[int, ...] = (8, 1, 5),
+        depth: int = DEPTH,
     ) -> None:
-        super().__init__(candidates, depth, official)
-        self._costs, self._share = costs, share
+        if len(layout_costs) != 3 or len(operator_costs) != 3:
+            raise PorismError("costs are three numbers", fix="give delete, insert and rename, as 9,1,8")
+        super().__init__(context, depth)
+        self._costs, self._share = (Costs(*layout_costs), Costs(*operator_costs)), share
 
     def scores(self, query: Trees, visuals: Ints) -> Floats:
         """Return the weighted similarities of layout trees and operator trees."""
@@ -190,32 +175,16 @@ EMBEDDINGS: Mapping[str, Representation] = {
 }  # fmt: skip
 
 
-def model_weights(model: Model) -> Mapping[str, float]:
-    """Return the weights of a published model by feature."""
-    lines = files(__package__).joinpath("svm_rank.tsv").read_text("utf-8").splitlines()[1:]
-    return {row["feature"]: float(row[model]) for row in csv.DictReader(lines, delimiter="\t")}
-
-
-def svm_rank(context: SystemContext, model: Model = "45 topics", depth: int = DEPTH) -> Reranker:
-    """Re-rank formulas by the linear model. `model` names the topics of ARQMath-1 on which it was trained."""
-    vectors = VectorSearch(context, tuple(EMBEDDINGS.values()), FastTextTraining())
-    return SvmRank(open_candidates(context), vectors, model_weights(model), depth, reads_official(context.content))
-
-
 class SvmRank(TreeReranker):
-    """Orders formulas by a linear model over their features."""
+    """Orders formulas by a linear model over their features. `model` names the topics of ARQMath-1 on which it was
+    trained."""
 
-    def __init__(
-        self,
-        candidates: CandidateTrees,
-        vectors: VectorSearch,
-        weights: Mapping[str, float],
-        depth: int,
-        official: bool,
-    ) -> None:
-        super().__init__(candidates, depth, official)
-        self._vectors, self._weights = vectors, weights
-        self.notes = (f"embedding features: {vectors.note}",)
+    def __init__(self, context: SystemContext, model: Model = "45 topics", depth: int = DEPTH) -> None:
+        self._vectors = VectorSearch(context, tuple(EMBEDDINGS.values()), FastTextTraining())
+        super().__init__(context, depth)
+        lines = files(__package__).joinpath("svm_rank.tsv").read_text("utf-8").splitlines()[1:]
+        self._weights = {row["feature"]: float(row[model]) for row in csv.DictReader(lines, delimiter="\t")}
+        self.notes = (f"embedding features: {self._vectors.note}",)
 
     def scores(self, query: Trees, visuals: Ints) -> Floats:
         """Return the scores of the model."""
@@ -228,10 +197,7 @@ class SvmRank(TreeReranker):
         found: dict[str, Floats] = {}
         layout = query_tree(query.layout, candidates.trees.layout, operators=False)
         operators = candidates.operator_query(query)
-        for kind, official, tree in (
-            ("slt", layout, candidates.layout_query(query)),
-            ("opt", operators, operators),
-        ):
+        for kind, official, tree in (("slt", layout, candidates.layout_query(query)), ("opt", operators, operators)):
             names = (f"mss_{kind}", f"precision_{kind}", f"recall_{kind}")
             found |= zip(names, official.alignment(positions).T, strict=True)
             for types, suffix in ((False, ""), (True, "_type")):

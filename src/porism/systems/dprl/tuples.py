@@ -234,11 +234,9 @@ def spell_words(rows: Ints, texts: list[str], alphabet: Alphabet, operators: boo
     """Return the word of each pair."""
     words = []
     for upper, lower, path in rows.tolist():
-        below = _END_LABEL if lower == END else texts[lower]
-        edges = []
+        below, edges = _END_LABEL if lower == END else texts[lower], ""
         while path:
-            edges.append(chr(_FIRST_EDGE + path % 128))
+            edges = chr(_FIRST_EDGE + path % 128) + edges
             path >>= 7
-        symbols = alphabet.spell(texts[upper], not operators) + alphabet.spell(below, not operators)
-        words.append(symbols + "".join(reversed(edges)))
+        words.append(alphabet.spell(texts[upper], not operators) + alphabet.spell(below, not operators) + edges)
     return words

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from porism.corpus.content import Content
 from porism.errors import PorismError
 from porism.records import Topic, TopicFormula
 from porism.systems.declared.context import SystemContext
@@ -22,12 +20,6 @@ from porism.text.words import STOPWORDS
 # A run of ASCII letters, digits and characters beyond ASCII, or a tuple between number signs without white space.
 _ENGINE_TOKEN = re.compile(r"#[^ \t\r\n#]*#|[A-Za-z0-9\x80-\U0010ffff][A-Za-z0-9#\x80-\U0010ffff]*")
 _ASCII_LOWER = str.maketrans({chr(65 + place): chr(97 + place) for place in range(26)})
-
-
-def treebank_tokens(text: str) -> list[str]:
-    """Return the Treebank tokens of a text: words, parts of contractions, punctuation."""
-    found: list[str] = nltk_tools().treebank_tokens(text)
-    return found
 
 
 def engine_tokens(text: str) -> list[str]:
@@ -101,8 +93,9 @@ def _lines(folder: Path, name: str) -> list[str]:
 
 def keywords(text: str, lists: WordLists) -> Iterator[str]:
     """Yield the words that a query keeps: first those with hyphens read as blanks, then the hyphenated ones."""
-    hyphenated = [token for token in treebank_tokens(text) if _is_hyphenated(token)]
-    for token in (*treebank_tokens(text.replace("–", " ").replace("-", " ")), *hyphenated):
+    treebank = nltk_tools().treebank_tokens  # words, parts of contractions, punctuation
+    hyphenated = [token for token in treebank(text) if _is_hyphenated(token)]
+    for token in (*treebank(text.replace("–", " ").replace("-", " ")), *hyphenated):
         word = token.lower()
         if lists.is_stop(word):
             continue
@@ -122,30 +115,25 @@ def _is_hyphenated(token: str) -> bool:
 
 def collection_lists(context: SystemContext) -> WordLists:
     """Make lists without those of MathDowers: function words stop, the words of tags and question titles are kept."""
-    folder = context.cached("mathdowers-words", "", partial(_write_words, context.content))
-    stems = (folder / _WORDS).read_text("utf-8").splitlines()
-    source = (
-        f"word lists made from tags and titles, an approximation; the lists of MathDowers are published at {PUBLISHED}"
+    stop = (STOPWORDS | {*OWN_STOP_WORDS, *_MORE_FUNCTION_WORDS}) - frozenset(_CONTENT_WORDS)
+    lists = WordLists(
+        stop,
+        frozenset(),
+        f"word lists made from tags and titles, an approximation; the lists of MathDowers are published at {PUBLISHED}",
     )
-    return WordLists(_function_words(), frozenset(stems), source)
+
+    def build(folder: Path) -> None:
+        words = {word for tag in context.content.tags() for word in tag.name.split("-")}
+        for question in context.content.posts("question"):
+            text = " ".join(segment.text for segment in question.title.segments if segment.kind == "text")
+            words.update(_WORD.findall(text.lower()))
+        stems = sorted({nltk_porter(word) for word in words if not lists.is_stop(word)})
+        (folder / _WORDS).write_text("".join(f"{stem}\n" for stem in stems), "utf-8", newline="\n")
+
+    folder = context.cached("mathdowers-words", "", build)
+    return replace(lists, stems=frozenset((folder / _WORDS).read_text("utf-8").splitlines()))
 
 
-def _write_words(content: Content, folder: Path) -> None:
-    lists = WordLists(_function_words(), frozenset(), "")
-    words = {word for tag in content.tags() for word in tag.name.split("-")}
-    for question in content.posts("question"):
-        text = " ".join(segment.text for segment in question.title.segments if segment.kind == "text")
-        words.update(_WORD.findall(text.lower()))
-    stems = sorted({nltk_porter(word) for word in words if not lists.is_stop(word)})
-    (folder / _WORDS).write_text("".join(f"{stem}\n" for stem in stems), "utf-8", newline="\n")
-
-
-def _function_words() -> frozenset[str]:
-    """Return the stop words of the default lists: those of Porism without content words, and more function words."""
-    return (STOPWORDS | {*OWN_STOP_WORDS, *_MORE_FUNCTION_WORDS}) - frozenset(_CONTENT_WORDS)
-
-
-Field = Literal["title", "question"]
 _FIELDS: tuple[Field, ...] = ("title", "question")
 _ALTERNATIVE = re.compile(r'alttext="(.+?)"', re.DOTALL)
 _TAG = re.compile(r"<[^>]*>")
@@ -177,11 +165,15 @@ def query_tokens(topic: Topic, lists: WordLists, rules: TupleRules = L8_SEARCH) 
     tokens: list[str] = []
     words: list[str] = []
     for field in _FIELDS:
-        formulas = [formula for formula in placed_formulas(topic, field) if formula.is_found]
-        for formula in formulas:
-            if field == "title" or not is_trivial(formula.alternative):
-                tokens += math_tokens(formula.mathml, rules)
-        words += keywords(_text(topic, field, formulas), lists)
+        html = topic.title if field == "title" else topic.question
+        pieces, at = list[str](), 0  # of the text from which words are taken: the characters of formulas stay
+        for formula in placed_formulas(topic, field):
+            if formula.is_found:
+                pieces += (html[at : formula.start], formula.mathml)
+                at = formula.end
+                if field == "title" or not is_trivial(formula.alternative):
+                    tokens += math_tokens(formula.mathml, rules)
+        words += keywords(_TAG.sub("", "".join((*pieces, html[at:]))), lists)
     return [*tokens, *words, *keywords(" ".join(topic.tags), lists)]
 
 
@@ -233,17 +225,6 @@ def is_trivial(alternative: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _text(topic: Topic, field: Field, formulas: list[LocatedFormula]) -> str:
-    """Return the text of a field from which words are taken: tags are dropped, the characters of formulas stay."""
-    html = topic.title if field == "title" else topic.question
-    pieces: list[str] = []
-    at = 0
-    for formula in formulas:
-        pieces += (html[at : formula.start], formula.mathml)
-        at = formula.end
-    return _TAG.sub("", "".join((*pieces, html[at:])))
 
 
 def formula_query_tokens(formula: TopicFormula, with_latex: bool) -> list[str]:

@@ -83,21 +83,18 @@ def make_row(items: Sequence[Item]) -> Item:
 def make_group(row: list[SymbolNode], separators: Sequence[str]) -> SymbolNode:
     """Make the group of a row whose first item is the opening bracket; the last one counts as the closing bracket."""
     first, inner, last = row[0], row[1:-1], row[-1]
-    if len(row) < 4 and _is_bare_matrix(row[1]):
+    inside = row[1]
+    is_matrix = inside.label.startswith("M!") and inside.label[2:3] not in tuple("({|&∥")
+    if len(row) < 4 and is_matrix and not set(inside.links) - set("we"):  # without fences and without scripts
         closing = last.label if len(row) == 3 else ""
-        row[1].label = "M!" + first.label + closing + row[1].label[2:]
-        return row[1]
+        inside.label = "M!" + first.label + closing + inside.label[2:]
+        return inside
     if not inner:
         return SymbolNode("M!" + first.label + last.label)
     if inner[0].label in separators:
         inner = [SymbolNode("W!", n=inner[0])] if len(inner) == 1 else [SymbolNode("W!"), *inner]
     columns = _split_chain(inner[0], separators) if len(inner) == 1 else _split_items(inner, separators)
     return SymbolNode(f"M!{first.label}{last.label}1x{columns}", w=inner[0])
-
-
-def _is_bare_matrix(node: SymbolNode) -> bool:
-    """Check whether a node is a matrix without fences and without scripts."""
-    return node.label.startswith("M!") and node.label[2:3] not in tuple("({|&∥") and not set(node.links) - set("we")
 
 
 def _split_chain(node: SymbolNode, separators: Sequence[str]) -> int:
@@ -142,11 +139,9 @@ def _merge(left: SymbolNode, right: SymbolNode) -> SymbolNode:
     cells = _cells(left, int(rows) * int(columns))
     others = _cells(right, int(rows) * int(other_columns))
     wide, narrow = int(columns), int(other_columns)
-    merged = [
-        cell
-        for row in range(int(rows))
-        for cell in (*cells[row * wide : (row + 1) * wide], *others[row * narrow : (row + 1) * narrow])
-    ]
+    merged: list[SymbolNode] = []
+    for row in range(int(rows)):
+        merged += cells[row * wide : (row + 1) * wide] + others[row * narrow : (row + 1) * narrow]
     for cell, following in zip_longest(merged, merged[1:]):
         cell.link("e", following)
     left.label = f"M!{rows}x{wide + narrow}"
@@ -183,7 +178,7 @@ def make_matrix(rows: Sequence[Item]) -> SymbolNode:
 
 def make_matrix_row(cells: Sequence[Item]) -> SymbolNode:
     """Link the cells of a matrix row over `e`."""
-    row = [cell or SymbolNode("W!") for cell in cells] or [SymbolNode("W!")]
+    row = [cell or SymbolNode("W!") for cell in cells or (None,)]
     for cell, following in pairwise(row):
         cell.links["e"] = following
     return row[0]
@@ -305,27 +300,16 @@ def _visible(items: Sequence[Item]) -> list[SymbolNode]:
     return [SymbolNode("W!") if item is None or item.is_invisible() else item for item in items]
 
 
-def _fraction(items: Sequence[Item]) -> Item:
-    if len(items) != 2:
-        return None
-    above, below = _visible(items)
-    return SymbolNode("F!", o=above, u=below)
-
-
-def _root(items: Sequence[Item]) -> Item:
-    if len(items) != 2:
-        return None
-    radicand, index = _visible(items)
-    return SymbolNode("R!", c=index, w=radicand)
+def _pair(label: str, edges: str) -> Builder:
+    """Return the builder of an element with two parts, a fraction or a root, from the edges of its parts."""
+    return lambda items: (
+        SymbolNode(label, **dict(zip(edges, _visible(items), strict=True))) if len(items) == 2 else None
+    )
 
 
 def _around(label: str) -> Builder:
     """Return the builder of an element that holds a row within."""
     return lambda items: SymbolNode(label, w=make_row(items))
-
-
-def _enclosed(items: Sequence[Item], attributes: dict[str, str]) -> Item:
-    return SymbolNode(attributes.get("notation", "longdiv"), w=make_row(items))
 
 
 def _fenced(items: Sequence[Item], attributes: dict[str, str]) -> Item:
@@ -351,7 +335,7 @@ def _multiscripts(items: Sequence[Item]) -> Item:
         return None
     if PRESCRIPTS in items[before + 1 :]:
         raise UnreadableMathML("prescripts twice")
-    base = SymbolNode("W!") if items[0] is None or items[0].is_invisible() else items[0]
+    base = _visible(items[:1])[0]
     if before > 1:
         _attach_pairs(base, items[1:before], "ba")
     if before < len(items) - 2:
@@ -378,9 +362,9 @@ _BUILD: dict[str, Builder] = {
     **dict.fromkeys(("none", "mphantom", "mspace"), lambda items: SymbolNode("W!")),
     **dict.fromkeys(("malignmark", "maligngroup"), lambda items: None),
     "semantics": lambda items: items[0] if items else None,
-    "mfrac": _fraction,
+    "mfrac": _pair("F!", "ou"),
     "msqrt": _around("R!"),
-    "mroot": _root,
+    "mroot": _pair("R!", "wc"),
     "merror": _around("E!"),
     "msub": _scripts("b", "u"),
     "msup": _scripts("a", "o"),
@@ -393,7 +377,7 @@ _BUILD: dict[str, Builder] = {
     "msline": lambda items: SymbolNode("="),
 }
 _BUILD_WITH_ATTRIBUTES: dict[str, Callable[[Sequence[Item], dict[str, str]], Item]] = {
-    "menclose": _enclosed,
+    "menclose": lambda items, attributes: SymbolNode(attributes.get("notation", "longdiv"), w=make_row(items)),
     "mfenced": _fenced,
     "mglyph": lambda items, attributes: SymbolNode(attributes.get("src", "")),
     "qvar": lambda items, attributes: SymbolNode("?" + attributes.get("name", "")),

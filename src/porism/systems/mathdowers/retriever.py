@@ -12,36 +12,27 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
 
 from porism.compiled import compiled
-from porism.corpus.content import Content
+from porism.corpus.content import Content, batched
 from porism.corpus.post import Comment, Formula, Thread
 from porism.errors import PorismError
 from porism.formula import parse
-from porism.progress import Progress
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.arrays import Flags, Floats, Ints, Small
 from porism.systems.declared.context import SystemContext, check_share
-from porism.systems.documents import batched
+from porism.systems.documents import AT_ONCE
 from porism.systems.inverted import InvertedIndex, TokenDocument, best, invert, kept_index
-from porism.systems.mathdowers.queries import (
-    PUBLISHED,
-    WordLists,
-    collection_lists,
-    engine_tokens,
-    formula_query_tokens,
-    latex_words,
-    query_tokens,
-    read_lists,
-)
+from porism.systems.mathdowers import queries
+from porism.systems.mathdowers.queries import WordLists, engine_tokens
 from porism.systems.mathdowers.tuples import L1_SEARCH, L8_SEARCH, TupleRules, math_tokens
 from porism.systems.topic_queries import query_formula, topic_of
 from porism.text.segment import Text
@@ -57,23 +48,23 @@ class ThreadDocuments:
     def __init__(self, content: Content, rules: TupleRules = L8_SEARCH) -> None:
         self._content = content
         self._formulas = FormulaTokens(content, rules)
-        self._linked = _linked_titles(content)
+        self._linked: dict[int, set[int]] = {}  # the questions linked with each question, in either direction
+        for link in content.all_links():
+            self._linked.setdefault(link.post_id, set()).add(link.other_id)
+            self._linked.setdefault(link.other_id, set()).add(link.post_id)
 
     def __iter__(self) -> Iterator[TokenDocument]:
-        for threads in batched(thread for thread in self._content.threads() if thread.answers):
-            others = [other for thread in threads for other in self._linked.get(thread.question.id, ())]
-            titles = self._content.titles_by_id(others)
-            texts = [text for thread in threads for text in _texts(thread)]
+        answered = (thread for thread in self._content.threads() if thread.answers)
+        for threads in batched(answered, AT_ONCE):
+            linked = {thread.question.id: sorted(self._linked.get(thread.question.id, ())) for thread in threads}
+            titles = self._content.titles_by_id([other for others in linked.values() for other in others])
+            texts = [text for thread in threads for text in (thread.question.title, thread.question.body)]
+            texts += [answer.body for thread in threads for answer in thread.answers]
+            texts += [comment.body for thread in threads for comment in thread.comments]
             tokens = self._formulas.of_texts([*texts, *titles.values()])
             for thread in threads:
-                linked = [titles[other] for other in self._linked.get(thread.question.id, ()) if other in titles]
-                yield from _documents(thread, linked, tokens)
-
-
-def _texts(thread: Thread) -> Iterator[Text]:
-    yield thread.question.title
-    yield from (post.body for post in (thread.question, *thread.answers))
-    yield from (comment.body for comment in thread.comments)
+                others = [titles[other] for other in linked[thread.question.id] if other in titles]
+                yield from _documents(thread, others, tokens)
 
 
 def _documents(thread: Thread, linked: Sequence[Text], formulas: Tokens) -> Iterator[TokenDocument]:
@@ -81,7 +72,8 @@ def _documents(thread: Thread, linked: Sequence[Text], formulas: Tokens) -> Iter
     question, comments = thread.question, defaultdict[int, list[str]](list)  # tokens of comments by post
     for comment in thread.comments:
         comments[comment.post_id] += _comment_tokens(comment, formulas)
-    shared = latex_text_tokens(question.title)
+    segments = (segment for segment in question.title.segments if segment.kind != "tag")
+    shared = [token for segment in segments for token in engine_tokens(segment.text)]
     shared += text_tokens(question.title, formulas) + text_tokens(question.body, formulas)
     shared += engine_tokens(" ".join(question.tags)) + comments[question.id]
     for title in linked:
@@ -112,27 +104,12 @@ def text_tokens(text: Text, formulas: Tokens) -> list[str]:
     return tokens
 
 
-def latex_text_tokens(text: Text) -> list[str]:
-    """Return the tokens of a text whose formulas are read as LaTeX words."""
-    return [token for segment in text.segments if segment.kind != "tag" for token in engine_tokens(segment.text)]
-
-
-def _linked_titles(content: Content) -> dict[int, list[int]]:
-    """Return the questions linked with each question, in either direction, each once."""
-    linked: dict[int, set[int]] = {}
-    for link in content.all_links():
-        linked.setdefault(link.post_id, set()).add(link.other_id)
-        linked.setdefault(link.other_id, set()).add(link.post_id)
-    return {post: sorted(others) for post, others in linked.items()}
-
-
 class FormulaTokens:
     """Tokens of the formulas of a collection, each distinct expression read once."""
 
     def __init__(self, content: Content, rules: TupleRules = L8_SEARCH) -> None:
-        self._content = content
-        self._rules = rules
-        self.converts = not has_mathml(content)
+        self._content, self._rules = content, rules
+        self.converts = not any(formula.mathml for formula in content.formulas_with_mathml())
         self._kept: dict[int, list[str]] = {}  # by expression id, the last used at the end
 
     def of_texts(self, texts: Iterable[Text]) -> Tokens:
@@ -154,30 +131,19 @@ class FormulaTokens:
         return engine_tokens(latex)
 
 
-def has_mathml(content: Content) -> bool:
-    """Check whether the source of a collection gives MathML of any formula."""
-    return any(formula.mathml for formula in content.formulas_with_mathml())
-
-
-class FormulaDocument(NamedTuple):
-    """A Task 2 document: the visual id with its tokens, and the formula that represents it in a run."""
-
-    document: TokenDocument
-    formula: Formula
-
-
-def formula_documents(content: Content, with_latex: bool) -> Iterator[FormulaDocument]:
-    """Yield one document per visual id: its first formula in a question or answer, if that has tokens."""
+def formula_documents(content: Content, with_latex: bool) -> Iterator[tuple[TokenDocument, Formula]]:
+    """Yield one document per visual id, and the formula that represents it in a run: the first one in a question or
+    answer, if that has tokens."""
     tokens = FormulaTokens(content)
     seen: set[int] = set()
     for formula, mathml, _ in content.formulas_with_mathml():
         if formula.kind not in ("question", "answer") or formula.visual_id in seen or not content.is_listed(formula):
             continue
         seen.add(formula.visual_id)
-        words = engine_tokens(" ".join(latex_words(formula.latex))) if with_latex else []
+        words = engine_tokens(" ".join(queries.latex_words(formula.latex))) if with_latex else []
         found = [*words, *(tokens.of_formula(formula.latex, mathml) if mathml or tokens.converts else ())]
         if found:
-            yield FormulaDocument(TokenDocument(formula.visual_id, found), formula)
+            yield TokenDocument(formula.visual_id, found), formula
 
 
 K1, B = 1.2, 0.75
@@ -278,13 +244,12 @@ class ThreadSearch(_TokenRetriever):
 
     def __init__(self, index: InvertedIndex, alpha: float, rules: TupleRules, lists: WordLists) -> None:
         super().__init__(index, alpha)
-        self._rules = rules
-        self._lists = lists
+        self._rules, self._lists = rules, lists
         self.notes = (f"words of queries were chosen with {lists.source}",)
 
     def tokens(self, query: ReadQuery) -> list[str]:
         """Return the tuples and stemmed words of a topic."""
-        return engine_tokens(" ".join(query_tokens(topic_of(query), self._lists, self._rules)))
+        return engine_tokens(" ".join(queries.query_tokens(topic_of(query), self._lists, self._rules)))
 
 
 class FormulaSearch(_TokenRetriever):
@@ -295,14 +260,15 @@ class FormulaSearch(_TokenRetriever):
     def __init__(self, folder: Path, content: Content, alpha: float, with_latex: bool) -> None:
         index = InvertedIndex.open(folder)
         super().__init__(index, alpha)
-        self._content = content
+        self._content, self._with_latex = content, with_latex
         self._formulas = dict(zip(index.ids.tolist(), np.load(folder / _FORMULAS).tolist(), strict=True))
-        self._with_latex = with_latex
 
     def tokens(self, query: ReadQuery) -> list[str]:
         """Return the tokens of the formula that a query is about."""
         formula = query_formula(query)
-        return [] if formula is None else engine_tokens(" ".join(formula_query_tokens(formula, self._with_latex)))
+        return (
+            [] if formula is None else engine_tokens(" ".join(queries.formula_query_tokens(formula, self._with_latex)))
+        )
 
     def instances(self, visual_ids: Sequence[int]) -> dict[int, Formula]:
         """Return the formula that was indexed for each visual id."""
@@ -323,38 +289,32 @@ def thread_search(
 def formula_search(context: SystemContext, alpha: float = 0.18, latex: bool = False) -> Retriever:
     """Make the runs of Task 2. With `latex`, words of the LaTeX count as words, with weight 1 - `alpha`."""
     check_share("alpha", alpha)
-    build = partial(_build_formulas, context.content, context.progress, latex)
-    folder = context.cached("mathdowers-formulas", latex, build, CODE)
-    return FormulaSearch(folder, context.content, alpha, latex)
+    content = context.content
 
+    def build(folder: Path) -> None:
+        numbers: list[int] = []
+        with context.progress.stage("MathDowers: formulas", content.count("visuals")) as advance:
 
-def _build_formulas(content: Content, progress: Progress, latex: bool, folder: Path) -> None:
-    numbers: list[int] = []
+            def documents() -> Iterator[TokenDocument]:
+                for document, formula in formula_documents(content, latex):
+                    numbers.append(formula.id)
+                    advance(1)
+                    yield document
 
-    with progress.stage("MathDowers: formulas", content.count("visuals")) as advance:
+            invert(documents()).save(folder)
+        np.save(folder / _FORMULAS, np.array(numbers, np.int64))
 
-        def documents() -> Iterator[TokenDocument]:
-            for document, formula in formula_documents(content, latex):
-                numbers.append(formula.id)
-                advance(1)
-                yield document
-
-        invert(documents()).save(folder)
-    np.save(folder / _FORMULAS, np.array(numbers, np.int64))
-
-
-def _lists_of_test_data() -> str:
-    """Return the folder of the lists beside the test data, by which fidelity is measured; empty where it is absent."""
-    folder = Path(os.environ.get("PORISM_SHARED", "../shared")) / TEST_DATA_LISTS
-    return str(folder) if folder.is_dir() else ""
+    return FormulaSearch(context.cached("mathdowers-formulas", latex, build, CODE), content, alpha, latex)
 
 
 def _word_lists(context: SystemContext, folder: str) -> WordLists:
-    """Read the lists that the option or the environment names; without them make lists from the collection."""
-    named = folder or os.environ.get(LISTS_VARIABLE, "") or _lists_of_test_data()
+    """Read the lists that the option or the environment names, or those beside the test data, by which fidelity is
+    measured; without them make lists from the collection."""
+    test_data = Path(os.environ.get("PORISM_SHARED", "../shared")) / TEST_DATA_LISTS
+    named = folder or os.environ.get(LISTS_VARIABLE, "") or (str(test_data) if test_data.is_dir() else "")
     if not named:
-        return collection_lists(context)
+        return queries.collection_lists(context)
     if not Path(named).is_dir():
-        fix = f"name the folder of the lists; published at {PUBLISHED}"
+        fix = f"name the folder of the lists; published at {queries.PUBLISHED}"
         raise PorismError("the folder of word lists does not exist", where=named, fix=fix)
-    return read_lists(Path(named))
+    return queries.read_lists(Path(named))

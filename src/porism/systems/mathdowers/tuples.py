@@ -52,16 +52,9 @@ L1 = TupleRules(longest_location=-1)
 L8_SEARCH = TupleRules(blanks_as_written=True)
 L1_SEARCH = TupleRules(longest_location=-1, blanks_as_written=True)
 TANGENT_L_2021 = TupleRules(
-    NO_LIMIT,
-    NO_LIMIT,
-    frozenset(),
-    all_duplicates=True,
-    wildcards=False,
-    located_first=True,
-    errors_as_symbols=True,
-    spelling="2021",
-    blanks_as_written=True,
-)
+    NO_LIMIT, NO_LIMIT, frozenset(), all_duplicates=True, wildcards=False, located_first=True, errors_as_symbols=True,
+    spelling="2021", blanks_as_written=True,
+)  # fmt: skip
 
 
 def math_tokens(mathml: str, rules: TupleRules = L8) -> list[str]:

@@ -7,7 +7,9 @@ import importlib.util
 import json
 import os
 import platform
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from importlib.metadata import version
@@ -69,26 +71,23 @@ def run_metadata(
 def _method(declaration: Declaration | None, options: RunOptions, models: Sequence[AppliedModel]) -> Metadata:
     if declaration is None:
         return {"automatic": True, "retrieval": [{"name": options.system, "options": dict(options.overrides)}]}
-    parts = [
-        {"name": part.use, "options": {**part.options, **options.overrides.get(part.use, {})}}
-        for part in declaration.parts
-    ]
     return {
         "automatic": not declaration.manual,
         "reimplements": declaration.name,
         "status": declaration.status,
-        "retrieval": parts,
+        "retrieval": [
+            {"name": part.use, "options": {**part.options, **options.overrides.get(part.use, {})}}
+            for part in declaration.parts
+        ],
         **({"models": [asdict(one) for one in models]} if models else {}),
     }
 
 
 def _processor() -> Metadata:
     model = platform.processor()
-    try:
+    with suppress(OSError):
         lines = Path("/proc/cpuinfo").read_text("utf-8").splitlines()
         model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), model)
-    except OSError:
-        pass
     return {"model": model, "architecture": platform.machine(), "cores": os.cpu_count() or 1}
 
 
@@ -120,14 +119,10 @@ ALWAYS = ("porism.systems.runs.topics", "porism.search.fusion")
 # They find parts and check options, but shape no ranking; the parts themselves and their options are in the key of a
 # run.
 WITHOUT_EFFECT = {"porism.systems.declared.parts", "porism.systems.declared.declaration"}
-SHARED = {"declared", "runs"}  # packages that are not of one system: each module counts by itself
-ENGINE = (
-    "porism.formula",
-    "porism.text",
-    "porism.analysis",
-    "porism.store",
-    "porism.search",
-)  # the default engine, with its tables
+# A module in the package of one system. Each module of other packages counts by itself.
+OF_ONE_SYSTEM = r"^(porism\.systems\.(?!declared\.|runs\.)\w+)\..*"
+# The default engine, with its tables.
+ENGINE = ("porism.formula", "porism.text", "porism.analysis", "porism.store", "porism.search")
 
 
 def code_version(system: str, task: int) -> str:
@@ -164,13 +159,7 @@ def used_modules(modules: Iterable[str]) -> set[str]:
         if module not in found:
             found.add(module)
             waiting.extend(_imports(module))
-    return {_whole_system(module) for module in found - WITHOUT_EFFECT}
-
-
-def _whole_system(module: str) -> str:
-    parts = module.split(".")
-    is_of_one = parts[1] == "systems" and len(parts) > 3 and parts[2] not in SHARED
-    return ".".join(parts[:3]) if is_of_one else module
+    return {re.sub(OF_ONE_SYSTEM, r"\1", module) for module in found - WITHOUT_EFFECT}
 
 
 @lru_cache(1000)

@@ -29,7 +29,7 @@ from porism.search.query import Kind
 from porism.search.retriever import Pipeline
 from porism.store import open_store
 from porism.store.state import State
-from porism.systems.answerer import Cost, WrittenAnswer, total_cost
+from porism.systems.answerer import Cost, WrittenAnswer
 from porism.systems.declared.context import SystemContext
 from porism.systems.declared.declaration import Declaration, find_declaration
 from porism.systems.declared.pipeline import used_models, used_parts
@@ -130,11 +130,8 @@ def _write_run(out: Path, task: int, done: Sequence[FinishedTopic], record: RunR
     header = tuple(header_lines(record.ir_metadata)) if options.header else ()
     tag = record.ir_metadata["tag"]
     if task == 3:
-        answers = {
-            one.topic: RunAnswer(one.topic, one.answer.text, one.answer.sources)
-            for one in done
-            if one.answer is not None
-        }
+        written = ((one.topic, one.answer) for one in done if one.answer is not None)
+        answers = {topic: RunAnswer(topic, answer.text, answer.sources) for topic, answer in written}
         write_answers(Run(tag, "task3", tag=tag, answers=answers), out, header)
         return
     kind: RunKind = "trec" if options.format == "trec" else "task2" if task == 2 else "task1"
@@ -216,7 +213,7 @@ def _record(made: _Made, task: int, done: Sequence[FinishedTopic], options: RunO
         notes=run_notes(made.system, declaration, made.queries),
         models=models,
         ir_metadata=run_metadata(tag, declaration, options, task, made.collection, models),
-        cost=total_cost(one.answer.cost for one in done if one.answer) if task == 3 else None,
+        cost=sum((one.answer.cost for one in done if one.answer), Cost()) if task == 3 else None,
     )
 
 

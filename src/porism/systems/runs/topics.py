@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import IO, NamedTuple
 
 from porism.corpus.content import Content
 from porism.errors import PorismError
@@ -31,17 +31,11 @@ class TopicRanking(NamedTuple):
 
 
 def topic_ranking(retriever: Retriever, content: Content, topic: Topic, task: int, k: int) -> RunRanking:
-    """Return the best k hits of a system for a topic."""
-    return _formulas(retriever, content, topic, k) if task == 2 else _posts(retriever, topic, k)
-
-
-def _posts(retriever: Retriever, topic: Topic, k: int) -> RunRanking:
-    hits = retriever.search(topic_query(topic, 1), k).top(k)
-    return RunRanking([str(number) for number in hits.ids.tolist()], hits.scores.tolist())
-
-
-def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> RunRanking:
-    """Return one instance of each visual id: that which the system names, or the first that may be returned."""
+    """Return the best k hits of a system for a topic. Of each visual id it is one instance: that which the system
+    names, or the first that may be returned."""
+    if task != 2:
+        found = retriever.search(topic_query(topic, 1), k).top(k)
+        return RunRanking([str(number) for number in found.ids.tolist()], found.scores.tolist())
     if not topic.latex:
         raise PorismError("has no formula", fix="give topics of Task 2, or a table topic, latex")
     hits = retriever.search(topic_query(topic, 2), SPARE * k)
@@ -50,15 +44,12 @@ def _formulas(retriever: Retriever, content: Content, topic: Topic, k: int) -> R
         places = retriever.instances(ids)
     else:
         places = {visual: own[0] for visual, own in content.instances(ids, 1, returnable=True).items()}
-    items: list[str] = []
-    posts: list[str] = []
-    scores: list[float] = []
-    for hit in [hit for hit in hits if hit.id in places][: max(k, 0)]:
-        place = places[hit.id]
-        items.append(str(place.id if place.post_id else hit.id))
-        posts.append(str(place.post_id) if place.post_id else "-")
-        scores.append(hit.score)
-    return RunRanking(items, scores, posts)
+    kept = [(hit, places[hit.id]) for hit in hits if hit.id in places][: max(k, 0)]
+    return RunRanking(
+        [str(place.id if place.post_id else hit.id) for hit, place in kept],
+        [hit.score for hit, _ in kept],
+        [str(place.post_id) if place.post_id else "-" for _, place in kept],
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +84,9 @@ class RunJournal:
                 topic, items, scores, posts, seconds, answer = json.loads(line)
             except ValueError:
                 return
-            yield FinishedTopic(topic, RunRanking(items, scores, posts), seconds, _answer(answer))
+            if answer is not None:
+                answer = WrittenAnswer(answer["text"], answer["sources"], Cost(**answer["cost"]))
+            yield FinishedTopic(topic, RunRanking(items, scores, posts), seconds, answer)
 
     def __enter__(self) -> RunJournal:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -126,9 +119,3 @@ class RunJournal:
     def remove(self) -> None:
         """Delete the journal: the run is complete, or nothing of it is."""
         self.path.unlink(missing_ok=True)
-
-
-def _answer(stored: dict[str, Any] | None) -> WrittenAnswer | None:
-    if stored is None:
-        return None
-    return WrittenAnswer(stored["text"], stored["sources"], Cost(**stored["cost"]))

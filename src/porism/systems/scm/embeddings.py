@@ -7,12 +7,13 @@ from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from porism.compiled import compiled
 from porism.errors import PorismError
+from porism.models.tokens import MeanVectors
 from porism.systems.arrays import Ints, Singles, Small
 
 TABLE = 1_000_000  # entries of the table from which negative samples are drawn
@@ -34,24 +35,22 @@ class CbowOptions:
     seed: int = 42
 
 
-@dataclass(frozen=True, slots=True)
-class CodedLines:
-    """Lines as codes of words, one after the other; line i is at starts[i] to starts[i + 1]."""
-
-    codes: Small
-    starts: Ints
-
-
-def train_cbow(lines: CodedLines, counts: Ints, options: CbowOptions, advance: Callable[[int], None]) -> Singles:
-    """Return the vector of each word: the mean of its input and output vector. `counts` are those of the words."""
+def train_cbow(
+    codes: Small, starts: Ints, counts: Ints, options: CbowOptions, advance: Callable[[int], None]
+) -> Singles:
+    """Return the vector of each word: the mean of its input and output vector. Line i has the `codes` of words from
+    starts[i] to starts[i + 1]; `counts` are those of the words."""
     random = np.random.default_rng(options.seed)
     size = len(counts)
     inputs = ((random.random((size, options.dimensions)) - 0.5) / options.dimensions).astype(np.float32)
     outputs = np.zeros((size, options.dimensions), np.float32)
     positions = np.ones((2 * options.window + 1, max(options.positional, 1)), np.float32)
-    table = _sample_table(counts)
-    keep = _keep_shares(counts, options.sample)
-    total = len(lines.starts) - 1
+    # Words in proportion to their count to the power of 0.75, and the probability with which an occurrence is kept.
+    shares = np.cumsum(counts.astype(np.float64) ** 0.75)
+    table = np.searchsorted(shares, (np.arange(TABLE) + 0.5) / TABLE * (shares[-1] if size else 1)).astype(np.int32)
+    threshold = options.sample * counts.sum()
+    keep = np.minimum((np.sqrt(counts / threshold) + 1) * threshold / counts, 1).astype(np.float32)
+    total = len(starts) - 1
     block = max(1, min(1000, total))
     for epoch in range(options.epochs):
         for start in range(0, total, block):
@@ -60,25 +59,11 @@ def train_cbow(lines: CodedLines, counts: Ints, options: CbowOptions, advance: C
             rate = options.rate * (1 - done)
             seed = np.uint64(random.integers(1, 2**63))
             _train_lines(
-                lines.codes, lines.starts, start, end, keep, table, options.window, options.negatives,
+                codes, starts, start, end, keep, table, options.window, options.negatives,
                 np.float32(rate), options.positional, inputs, outputs, positions, seed,
             )  # fmt: skip
             advance(end - start)
     return np.asarray((inputs + outputs) / 2, np.float32)
-
-
-def _sample_table(counts: Ints) -> Small:
-    """Return words in proportion to their count to the power of 0.75."""
-    shares = np.cumsum(counts.astype(np.float64) ** 0.75)
-    places = (np.arange(TABLE) + 0.5) / TABLE * (shares[-1] if len(shares) else 1)
-    return np.searchsorted(shares, places).astype(np.int32)
-
-
-def _keep_shares(counts: Ints, sample: float) -> Singles:
-    """Return the probability with which an occurrence of each word is kept."""
-    threshold = sample * counts.sum()
-    shares = (np.sqrt(counts / threshold) + 1) * threshold / counts
-    return np.asarray(np.minimum(shares, 1), np.float32)
 
 
 @compiled
@@ -178,13 +163,6 @@ def _spread(
                 vector[place] += error[place]
 
 
-class TokenVectors(NamedTuple):
-    """Tokens and their vectors, in the same order."""
-
-    tokens: list[str]
-    vectors: Singles
-
-
 class TokenLines(Iterable[Sequence[str]]):
     """Lines that can be read several times. `make` returns a new iterator of them."""
 
@@ -195,50 +173,36 @@ class TokenLines(Iterable[Sequence[str]]):
         return self._make()
 
 
-def train_vectors(lines: TokenLines, options: CbowOptions, advance: Callable[[int], None]) -> TokenVectors:
+def train_vectors(lines: TokenLines, options: CbowOptions, advance: Callable[[int], None]) -> MeanVectors:
     """Train vectors of the tokens that occur often enough. `advance` receives the number of lines read."""
     counts = Counter(token for line in lines for token in line)
     kept = sorted(
         (token for token, count in counts.items() if count >= options.least_count), key=lambda one: (-counts[one], one)
     )
     if len(kept) < 2:
-        return TokenVectors([], np.zeros((0, options.dimensions), np.float32))
-    if options.positional:
-        return TokenVectors(kept, _positional(lines, kept, counts, options, advance))
-    return _with_gensim(lines, options, advance)
-
-
-def _positional(
-    lines: TokenLines, kept: list[str], counts: Counter[str], options: CbowOptions, advance: Callable[[int], None]
-) -> Singles:
+        return MeanVectors([], np.zeros((0, options.dimensions), np.float32))
+    if not options.positional:
+        return _with_gensim(lines, options, advance)
     codes = {token: code for code, token in enumerate(kept)}
     flat, starts = array("i"), array("q", [0])
     for line in lines:
         flat.extend(codes[token] for token in line if token in codes)
         starts.append(len(flat))
-    coded = CodedLines(np.array(flat, np.int32), np.array(starts, np.int64))
-    return train_cbow(coded, np.array([counts[token] for token in kept], np.int64), options, advance)
+    numbers = np.array([counts[token] for token in kept], np.int64)
+    vectors = train_cbow(np.array(flat, np.int32), np.array(starts, np.int64), numbers, options, advance)
+    return MeanVectors(kept, vectors)
 
 
-def _with_gensim(lines: TokenLines, options: CbowOptions, advance: Callable[[int], None]) -> TokenVectors:
+def _with_gensim(lines: TokenLines, options: CbowOptions, advance: Callable[[int], None]) -> MeanVectors:
     try:
         from gensim.models import Word2Vec
     except ImportError:
         raise PorismError("needs the package gensim", fix='pip install "porism[systems]"') from None
     model: Any = Word2Vec(
-        vector_size=options.dimensions,
-        window=options.window,
-        sg=0,
-        negative=options.negatives,
-        alpha=options.rate,
-        min_alpha=0.0,
-        sample=options.sample,
-        min_count=options.least_count,
-        epochs=options.epochs,
-        seed=options.seed,
-        workers=1,
-        hashfxn=lambda text: zlib.crc32(text.encode()),
-    )
+        vector_size=options.dimensions, window=options.window, sg=0, negative=options.negatives, alpha=options.rate,
+        min_alpha=0.0, sample=options.sample, min_count=options.least_count, epochs=options.epochs, seed=options.seed,
+        workers=1, hashfxn=lambda text: zlib.crc32(text.encode()),
+    )  # fmt: skip
     model.build_vocab(lines)
 
     def counted() -> Iterator[Sequence[str]]:
@@ -247,4 +211,4 @@ def _with_gensim(lines: TokenLines, options: CbowOptions, advance: Callable[[int
             yield line
 
     model.train(TokenLines(counted), total_examples=model.corpus_count, epochs=options.epochs)
-    return TokenVectors(list(model.wv.index_to_key), (model.wv.vectors + model.syn1neg) / 2)
+    return MeanVectors(list(model.wv.index_to_key), (model.wv.vectors + model.syn1neg) / 2)

@@ -14,36 +14,21 @@ from typing import Literal
 import numpy as np
 from scipy import sparse
 
+from porism.corpus.content import batched
 from porism.errors import PorismError
-from porism.models.tokens import TokenEncoder
+from porism.models.tokens import MeanVectors, TokenEncoder
 from porism.records import Explanation, Topic
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
 from porism.systems.arrays import Floats, Ints
 from porism.systems.declared.context import SystemContext, check_share
-from porism.systems.documents import batched
+from porism.systems.documents import AT_ONCE
 from porism.systems.encoded import fitting_length
 from porism.systems.named_models import chosen_model
-from porism.systems.scm.embeddings import CbowOptions, TokenLines, TokenVectors, train_vectors
+from porism.systems.scm import tokens
+from porism.systems.scm.embeddings import CbowOptions, TokenLines, train_vectors
 from porism.systems.scm.similarity import by_cosine, by_edit_distance, similarity_matrix
-from porism.systems.scm.tokens import (
-    LATEX_FILE,
-    MODEL_FILE,
-    TEXT_FILE,
-    BytePairs,
-    Line,
-    LineTokens,
-    LineVocabulary,
-    ModelTokens,
-    PostLines,
-    Representation,
-    Tuples,
-    line_text,
-    read_merges,
-    texts_of,
-    train_latex,
-    train_text,
-)
+from porism.systems.scm.tokens import Line, LineVocabulary, PostLines, Representation
 from porism.systems.topic_queries import topic_of
 from porism.text.segment import Text
 
@@ -121,15 +106,15 @@ class SoftSpace:
         self.answers: sparse.csr_matrix = sparse.load_npz(answers / _ANSWERS)
         self.ids: Ints = np.load(answers / _IDS)
 
-    def _make_tokenizer(self, folder: Path) -> LineTokens:
+    def _make_tokenizer(self, folder: Path) -> tokens.LineTokens:
         if self._encoder is not None:
-            return ModelTokens(folder)
-        return Tuples() if self._options.representation == "tangentl" else BytePairs(folder)
+            return tokens.ModelTokens(folder)
+        return tokens.Tuples() if self._options.representation == "tangentl" else tokens.BytePairs(folder)
 
     def _build_tokens(self, folder: Path) -> None:
         progress, kind = self._context.progress, self._options.representation
         if self._encoder is not None:
-            self._encoder.save_tokenizer(folder / MODEL_FILE)
+            self._encoder.save_tokenizer(folder / tokens.MODEL_FILE)
         elif kind != "tangentl":
             with progress.stage(f"SCM: byte pairs of {kind}"):
                 self._write_byte_pairs(folder)
@@ -149,11 +134,13 @@ class SoftSpace:
 
     def _write_byte_pairs(self, folder: Path) -> None:
         if self._options.training.tokenizer:
-            read_merges(Path(self._options.training.tokenizer), folder / TEXT_FILE)
+            tokens.read_merges(Path(self._options.training.tokenizer), folder / tokens.TEXT_FILE)
         else:
-            train_text(texts_of(self._lines.training(), False), folder / TEXT_FILE)
+            tokens.train_text(tokens.texts_of(self._lines.training(), False), folder / tokens.TEXT_FILE)
         if self._options.representation == "text+latex":
-            train_latex(texts_of(self._lines.training(), True, SHORTEST_FORMULA), folder / LATEX_FILE)
+            tokens.train_latex(
+                tokens.texts_of(self._lines.training(), True, SHORTEST_FORMULA), folder / tokens.LATEX_FILE
+            )
 
     def _build_vectors(self, folder: Path) -> None:
         vocabulary = LineVocabulary.open(self._tokens)
@@ -164,14 +151,14 @@ class SoftSpace:
             near = by_cosine(trained.vectors[places], rows, len(vocabulary.tokens), CbowOptions().seed, advance)
         sparse.save_npz(folder / _COSINES, similarity_matrix(near, vocabulary.idf, dominant=True))
 
-    def _encoded(self, encoder: TokenEncoder) -> TokenVectors:
+    def _encoded(self, encoder: TokenEncoder) -> MeanVectors:
         """Return token vectors of a transformer, averaged over the training lines."""
         chosen = islice(self._lines.training(), self._options.lines or None)
         stage = f"SCM: vectors of {self._options.representation} by layer {encoder.layer}"
         with self._context.progress.stage(stage) as advance:
-            return TokenVectors(*encoder.mean_vectors((line_text(line) for line in chosen), advance))
+            return encoder.mean_vectors(map(tokens.line_text, chosen), advance)
 
-    def _trained(self, size: int) -> TokenVectors:
+    def _trained(self, size: int) -> MeanVectors:
         """Return word vectors trained on the lines of the collection."""
         kind = self._options.representation
         training = CbowOptions(epochs=self._options.training.epochs or EPOCHS[kind])
@@ -186,7 +173,7 @@ class SoftSpace:
         entries: list[dict[int, float]] = []
         content = self._context.content
         with self._context.progress.stage(f"SCM: answers as {self._options.representation}") as advance:
-            for answers in batched(content.posts("answer")):
+            for answers in batched(content.posts("answer"), AT_ONCE):
                 found = content.titles_by_id([answer.thread_id for answer in answers])
                 titles = self._lines.of_texts([found.get(one.thread_id, Text("")) for one in answers], whole=True)
                 bodies = self._lines.of_texts([answer.body for answer in answers])
@@ -249,8 +236,8 @@ def _length_kept(answers: sparse.csr_matrix, similarity: sparse.csr_matrix) -> s
 class SoftSearch(Retriever):
     """Ranks answers by the weighted sum of their scores in soft vector spaces."""
 
-    def __init__(self, spaces: Sequence[SoftSpace], weights: Sequence[float]) -> None:
-        self._spaces, self._weights = spaces, weights
+    def __init__(self, spaces: Sequence[SoftSpace], weights: Sequence[float], notes: tuple[str, ...] = ()) -> None:
+        self._spaces, self._weights, self.notes = spaces, weights, notes
 
     def search(self, query: ReadQuery, k: int) -> Ranking:
         """Return the k best answers with a score above 0; of equal scores the smaller id comes first."""
@@ -285,9 +272,7 @@ def joint_search(
 ) -> Retriever:
     """Make the search in one space of text and LaTeX."""
     options = SpaceOptions("text+latex", weights, positional, training)
-    made = SoftSearch((SoftSpace(context, options),), (1.0,))
-    made.notes = (options.note,)
-    return made
+    return SoftSearch((SoftSpace(context, options),), (1.0,), (options.note,))
 
 
 def interpolated_search(
@@ -297,9 +282,7 @@ def interpolated_search(
     check_share("beta", beta)
     options = SpaceOptions("text", weights, positional, training)
     tuples = replace(options, representation="tangentl", training=replace(training, tokenizer=""))
-    made = SoftSearch((SoftSpace(context, options), SoftSpace(context, tuples)), (beta, 1 - beta))
-    made.notes = (options.note,)
-    return made
+    return SoftSearch((SoftSpace(context, options), SoftSpace(context, tuples)), (beta, 1 - beta), (options.note,))
 
 
 def contextual_search(
@@ -316,8 +299,7 @@ def contextual_search(
     chosen = chosen_model(token_encoder, context.models)
     encoder = TokenEncoder(chosen.directory, layer, fitting_length(chosen.directory, LENGTH))
     source = f"{chosen.directory.digest} {encoder.layer} {lines}"
-    made = SoftSearch(
-        (SoftSpace(context, SpaceOptions(representation, weights, source=source, lines=lines), encoder),), (1.0,)
-    )
+    options = SpaceOptions(representation, weights, source=source, lines=lines)
+    made = SoftSearch((SoftSpace(context, options, encoder),), (1.0,))
     made.models = (chosen.use(f"token vectors of layer {encoder.layer}"),)
     return made

@@ -7,19 +7,19 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from porism.corpus.content import Content
+from porism.corpus.content import Content, batched
 from porism.errors import PorismError
 from porism.records import Topic
 from porism.systems.arrays import Floats
-from porism.systems.documents import batched
+from porism.systems.documents import AT_ONCE
 from porism.systems.mathdowers.queries import placed_formulas
 from porism.systems.mathdowers.retriever import FormulaTokens
 from porism.systems.mathdowers.tuples import TANGENT_L_2021, math_tokens
@@ -34,22 +34,14 @@ _PARAGRAPH = re.compile(r"<(/?)p[\s>]")
 _SPACE = re.compile(r"\s+")
 
 
-class Line(NamedTuple):
-    """A line: pieces of text and LaTeX in order (`is_math` says which), or tokens that need no tokenizer."""
-
-    pieces: tuple[LinePiece, ...]
-
-    @property
-    def characters(self) -> int:
-        """The number of characters with the marks around formulas."""
-        return sum(len(piece.text) + (len(OPEN) + len(CLOSE) + 2 if piece.is_math else 0) for piece in self.pieces)
-
-
 class LinePiece(NamedTuple):
-    """A piece of a line."""
+    """A piece of a line: text or LaTeX."""
 
     text: str
     is_math: bool
+
+
+Line = Sequence[LinePiece]  # pieces of text and LaTeX in order, or tokens that need no tokenizer
 
 
 def paragraphs(text: Text, whole: bool = False) -> Iterator[list[Segment]]:
@@ -79,15 +71,14 @@ def line_of(segments: list[Segment], with_latex: bool) -> Line:
             pieces[-1] = LinePiece(f"{pieces[-1].text} {text}", True)
         elif text:
             pieces.append(LinePiece(text, is_math))
-    return Line(tuple(pieces))
+    return pieces
 
 
 class PostLines:
     """Lines of the posts of a collection and of topics in one representation."""
 
     def __init__(self, content: Content, representation: Representation) -> None:
-        self._content = content
-        self._representation = representation
+        self._content, self._representation = content, representation
         self._tuples = FormulaTokens(content, TANGENT_L_2021) if representation == "tangentl" else None
 
     def of_texts(self, texts: Sequence[Text], whole: bool = False) -> Iterator[list[Line]]:
@@ -116,20 +107,21 @@ class PostLines:
         """Yield the lines of all bodies that are long enough for training; if none is, all lines."""
         found = False
         for line in self._bodies():
-            if line.characters >= SHORTEST[self._representation]:
+            marks = (len(OPEN) + len(CLOSE) + 2) * sum(piece.is_math for piece in line)
+            if sum(len(piece.text) for piece in line) + marks >= SHORTEST[self._representation]:
                 found = True
                 yield line
         if not found:
             yield from self._bodies()
 
     def _bodies(self) -> Iterator[Line]:
-        for posts in batched(self._content.posts()):
+        for posts in batched(self._content.posts(), AT_ONCE):
             for lines in self.of_texts([post.body for post in posts]):
-                yield from (line for line in lines if line.pieces)
+                yield from filter(None, lines)
 
 
 def _tuple_line(tokens: list[str]) -> Line:
-    return Line(tuple(LinePiece(token.strip("#"), True) for token in tokens if token[:1] == "#"))
+    return [LinePiece(token.strip("#"), True) for token in tokens if token[:1] == "#"]
 
 
 TEXT_SIZE, LATEX_SIZE = 50_265, 50_000  # tokens: of roberta-base, and of the paper for LaTeX
@@ -151,11 +143,9 @@ def train_text(texts: Iterable[str], path: Path) -> None:
     """Train byte-pair tokens of text, upper and lower case kept, and write them."""
     library = _library()
     model = _byte_level(library, library.models.BPE())
+    alphabet = sorted(library.pre_tokenizers.ByteLevel.alphabet())
     trainer = library.trainers.BpeTrainer(
-        vocab_size=TEXT_SIZE,
-        min_frequency=LEAST_COUNT,
-        show_progress=False,
-        initial_alphabet=sorted(library.pre_tokenizers.ByteLevel.alphabet()),
+        vocab_size=TEXT_SIZE, min_frequency=LEAST_COUNT, show_progress=False, initial_alphabet=alphabet
     )
     model.train_from_iterator(texts, trainer)
     model.save(str(path))
@@ -189,16 +179,8 @@ def _byte_level(library: Any, model: Any) -> Any:
     return tokenizer
 
 
-class LineTokens(Protocol):
-    """Cuts lines into tokens."""
-
-    def tokens(self, line: Line) -> list[str]:
-        """Return the tokens of a line."""
-        ...
-
-
 class BytePairs:
-    """Cuts lines into tokens."""
+    """Cuts lines into byte pairs of text and of LaTeX."""
 
     def __init__(self, folder: Path) -> None:
         library = _library()
@@ -209,19 +191,19 @@ class BytePairs:
     def tokens(self, line: Line) -> list[str]:
         """Return the tokens of a line; formulas are between marks, but for the end of a line that ends with one."""
         found: list[str] = []
-        for place, piece in enumerate(line.pieces):
+        for place, piece in enumerate(line):
             if not piece.is_math or self._latex is None:
                 found += self._text.encode(piece.text).tokens
                 continue
             found += (OPEN, *self._latex.encode(piece.text).tokens)
-            if place + 1 < len(line.pieces):
+            if place + 1 < len(line):
                 found.append(CLOSE)
         return found
 
 
 def line_text(line: Line) -> str:
     """Return a line as the text that a transformer reads, formulas between marks."""
-    return " ".join(f"{OPEN} {piece.text} {CLOSE}" if piece.is_math else piece.text for piece in line.pieces)
+    return " ".join(f"{OPEN} {piece.text} {CLOSE}" if piece.is_math else piece.text for piece in line)
 
 
 class ModelTokens:
@@ -240,15 +222,16 @@ class Tuples:
 
     def tokens(self, line: Line) -> list[str]:
         """Return the pieces."""
-        return [piece.text for piece in line.pieces]
+        return [piece.text for piece in line]
+
+
+LineTokens = BytePairs | ModelTokens | Tuples
 
 
 def texts_of(lines: Iterable[Line], is_math: bool, shortest: int = 0) -> Iterator[str]:
-    """Yield the pieces of one kind with at least `shortest` characters."""
-    for line in lines:
-        for piece in line.pieces:
-            if piece.is_math == is_math and len(piece.text) >= shortest:
-                yield piece.text
+    """Return the pieces of one kind with at least `shortest` characters."""
+    pieces = (piece for line in lines for piece in line)
+    return (piece.text for piece in pieces if piece.is_math == is_math and len(piece.text) >= shortest)
 
 
 LARGEST = 100_000
@@ -275,14 +258,9 @@ class LineVocabulary:
             number += 1
             length += len(tokens)
             frequencies.update(dict.fromkeys(tokens, 1))
-        kept = [
-            (token, count) for token, count in frequencies.items() if LEAST_LINES <= count <= LARGEST_SHARE * number
-        ]
-        kept.sort(key=lambda pair: (-pair[1], pair[0]))
-        kept = kept[:LARGEST]
-        return cls(
-            tuple(token for token, _ in kept), tuple(count for _, count in kept), number, length / max(number, 1)
-        )
+        kept = (token for token, count in frequencies.items() if LEAST_LINES <= count <= LARGEST_SHARE * number)
+        first = sorted(kept, key=lambda token: (-frequencies[token], token))[:LARGEST]
+        return cls(tuple(first), tuple(frequencies[token] for token in first), number, length / max(number, 1))
 
     @cached_property
     def codes(self) -> dict[str, int]:
@@ -306,13 +284,7 @@ class LineVocabulary:
 
     def save(self, folder: Path) -> None:
         """Write the vocabulary."""
-        record = {
-            "tokens": self.tokens,
-            "frequencies": self.frequencies,
-            "lines": self.lines,
-            "mean_length": self.mean_length,
-        }
-        (folder / _FILE).write_text(json.dumps(record, ensure_ascii=False), "utf-8")
+        (folder / _FILE).write_text(json.dumps(asdict(self), ensure_ascii=False), "utf-8")
 
     @classmethod
     def open(cls, folder: Path) -> LineVocabulary:

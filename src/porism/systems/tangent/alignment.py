@@ -48,20 +48,15 @@ def align(query: Forest, candidates: Forest, chosen: Ints, classes: LabelClasses
     out = np.zeros((len(chosen), 3))
     if len(chosen) and len(query.labels):
         sizes = candidates.starts[chosen + 1] - candidates.starts[chosen]
-        rows, columns = len(query.labels), int(sizes.max())
-        shape = (rows, max(columns, 1))
+        shape = rows, columns = len(query.labels), max(int(sizes.max()), 1)
         buffers = Buffers(
-            np.empty(shape, np.bool_),
-            np.empty(shape, np.bool_),
-            np.empty(shape, np.int32),
-            np.empty(shape, np.int32),
-            np.empty((rows * shape[1] + 1, 2), np.int32),
-            np.empty((rows + 1, 4), np.int32),
-            np.empty((rows + 1, 4), np.int32),
-            np.empty(rows, np.bool_),
-            np.empty(rows, np.int32),
-            np.empty(shape[1], np.int32),
-        )
+            pending=np.empty(shape, np.bool_), linked=np.empty(shape, np.bool_),
+            potential=np.empty(shape, np.int32), exact=np.empty(shape, np.int32),
+            stack=np.empty((rows * columns + 1, 2), np.int32),
+            met=np.empty((rows + 1, 4), np.int32), pairs=np.empty((rows + 1, 4), np.int32),
+            matched=np.empty(rows, np.bool_),
+            query_sizes=np.empty(rows, np.int32), candidate_sizes=np.empty(columns, np.int32),
+        )  # fmt: skip
         _fill_sizes(query, 0, rows, buffers.query_sizes)
         _align_all(query, candidates, chosen, classes, operators, buffers, out)
     return out

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from porism.compiled import compiled
 from porism.formula.layout.tuples import escape
 from porism.formula.tree import Node
-from porism.systems.arrays import Array, Flags, Floats, Ints, Small
+from porism.systems.arrays import Array, Flags, Floats, Ints, Small, starts_of
 
 WILDCARD, UNORDERED = ord("?"), ord("U")
 
@@ -41,20 +41,13 @@ class LabelClasses(NamedTuple):
         return np.asarray(self.kinds == UNORDERED)
 
 
-class Numbering(NamedTuple):
-    """Numbers of symbols, and the number of each label's symbol."""
-
-    known: dict[str, int]
-    numbers: Small
-
-
 class Labels:
     """The distinct labels of a forest in the order of their text: the id of a label is its position."""
 
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = list(texts)
         self.ids = {text: number for number, text in enumerate(self.texts)}
-        self._numberings: dict[str, Numbering] = {}
+        self._numberings: dict[str, tuple[dict[str, int], Small]] = {}
 
     @classmethod
     def of(cls, roots: Iterable[Node]) -> Labels:
@@ -69,12 +62,12 @@ class Labels:
         """The classes of all labels."""
         return _classes(self.texts, np.arange(len(self), dtype=np.float64))
 
-    def numbering(self, name: str, symbol_of: Callable[[str], str]) -> Numbering:
-        """Number the symbols of all labels; `name` says which function it is."""
+    def numbering(self, name: str, symbol_of: Callable[[str], str]) -> tuple[dict[str, int], Small]:
+        """Return the numbers of symbols, and that of each label's symbol; `name` says which function it is."""
         if name not in self._numberings:
             known: dict[str, int] = {}
             numbers = [known.setdefault(symbol_of(text), len(known)) for text in self.texts]
-            self._numberings[name] = Numbering(known, np.array(numbers, np.int32))
+            self._numberings[name] = known, np.array(numbers, np.int32)
         return self._numberings[name]
 
     def extended(self, root: Node) -> QueryLabels:
@@ -82,7 +75,7 @@ class Labels:
         labels = {node.label for node in root.walk()}
         unknown = sorted(labels - self.ids.keys())
         ids = {text: self.ids[text] for text in labels if text in self.ids}
-        ids.update({text: len(self) + at for at, text in enumerate(unknown)})
+        ids |= {text: len(self) + at for at, text in enumerate(unknown)}
         # The rank of an unknown label is between those of its neighbours.
         ranks = [bisect_left(self.texts, text) - 1 + (at + 1) / (len(unknown) + 1) for at, text in enumerate(unknown)]
         more = _classes(unknown, np.array(ranks, np.float64))
@@ -147,10 +140,11 @@ def _is_number(text: str) -> bool:
 
 # The order in which Tangent-S visits the children of a layout tree.
 VISIT_ORDER = "aocnbudew"
-SLOTS = {edge: slot for slot, edge in enumerate("naboucd")}
 FIRST_ELEMENT = 16  # slots from here on are the elements of a group or matrix, or what is within a root
+SLOTS = {edge: slot for slot, edge in enumerate("naboucd")} | {"w": FIRST_ELEMENT}
 MAX_OPERANDS = 62  # of one operator, as in Tangent-S, which numbers them by one character; further ones are left out
 MAX_NODES = 2000  # of one tree; the rest of a larger one is left out
+_FIRST, _NEXT = 2, 3
 
 
 class Forest(NamedTuple):
@@ -177,17 +171,13 @@ class Forest(NamedTuple):
 
 def make_forest(roots: Iterable[Node], ids: Mapping[str, int]) -> Forest:
     """Flatten trees; every label must have an id."""
-    starts = [0]
-    parts: list[Array] = []
-    for root in roots:
-        parts.append(_flatten(root, ids))
-        starts.append(starts[-1] + parts[-1].shape[1])
-    return _forest(parts, np.array(starts, np.int64))
+    return _forest([_flatten(root, ids) for root in roots])
 
 
-def _forest(parts: list[Array], starts: Ints) -> Forest:
+def _forest(parts: list[Small]) -> Forest:
     columns = np.concatenate(parts, axis=1) if parts else np.empty((5, 0), np.int32)
-    return Forest(starts, columns[0], *(column.astype(np.int16) for column in columns[1:]))
+    sizes = [part.shape[1] for part in parts]
+    return Forest(starts_of(sizes), columns[0], *(column.astype(np.int16) for column in columns[1:]))
 
 
 class ForestBuilder:
@@ -196,7 +186,7 @@ class ForestBuilder:
     def __init__(self) -> None:
         self._ids: dict[str, int] = {}
         self._known: dict[bytes, int] = {}
-        self._parts: list[Array] = []
+        self._parts: list[Small] = []
 
     def add(self, root: Node) -> int:
         """Return the number of a tree."""
@@ -211,56 +201,38 @@ class ForestBuilder:
 
     def finish(self) -> tuple[Forest, Labels]:
         """Return the trees, with label ids in the order of the labels' text."""
-        starts = np.zeros(len(self._parts) + 1, np.int64)
-        np.cumsum([part.shape[1] for part in self._parts], out=starts[1:])
-        labels = Labels(sorted(self._ids))
-        forest = _forest(self._parts, starts)
+        labels, forest = Labels(sorted(self._ids)), _forest(self._parts)
         order = np.array([labels.ids[text] for text in self._ids], np.int32)
         return forest._replace(labels=order[forest.labels] if len(order) else forest.labels), labels
 
 
 def _flatten(root: Node, ids: Mapping[str, int]) -> Small:
     """Return five rows: labels, parents, first children, next siblings and slots of one tree."""
-    labels: list[int] = []
-    parents: list[int] = []
-    firsts: list[int] = []
-    nexts: list[int] = []
-    slots: list[int] = []
+    rows: list[list[int]] = []  # one for each node, with what the result has as columns
     last_child: list[int] = []
     # A node waits with its parent, the parent for alignment, and its slot.
     stack: list[tuple[Node, int, int, int]] = [(root, -1, -1, 0)]
-    while stack and len(labels) < MAX_NODES:
+    while stack and len(rows) < MAX_NODES:
         node, parent, above, slot = stack.pop()
-        at = len(labels)
-        labels.append(ids[node.label])
-        parents.append(parent)
-        firsts.append(-1)
-        nexts.append(-1)
-        slots.append(min(slot, 32_000))
+        at = len(rows)
+        rows.append([ids[node.label], parent, -1, -1, min(slot, 32_000)])
         last_child.append(-1)
         if above >= 0:
             if last_child[above] < 0:
-                firsts[above] = at
+                rows[above][_FIRST] = at
             else:
-                nexts[last_child[above]] = at
+                rows[last_child[above]][_NEXT] = at
             last_child[above] = at
         stack.extend(reversed(_children(node, at, above, slot)))
-    return np.array((labels, parents, firsts, nexts, slots), np.int32)
+    return np.ascontiguousarray(np.array(rows, np.int32).T)
 
 
 def _children(node: Node, at: int, above: int, slot: int) -> list[tuple[Node, int, int, int]]:
     """Return the children of a node with parent, parent for alignment, and slot."""
     if not node.edges:
         return [(child, at, at, number) for number, child in enumerate(node.children[:MAX_OPERANDS])]
-    found = []
-    for edge, child in sorted(zip(node.edges, node.children, strict=True), key=lambda pair: VISIT_ORDER.index(pair[0])):
-        if edge == "w":
-            found.append((child, at, at, FIRST_ELEMENT))
-        elif edge == "e":
-            found.append((child, at, above, slot + 1))
-        else:
-            found.append((child, at, at, SLOTS[edge]))
-    return found
+    pairs = sorted(zip(node.edges, node.children, strict=True), key=lambda pair: VISIT_ORDER.index(pair[0]))
+    return [(child, at, above, slot + 1) if edge == "e" else (child, at, at, SLOTS[edge]) for edge, child in pairs]
 
 
 @compiled

@@ -8,7 +8,6 @@ nothing follows: single symbols have no other pair."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -16,28 +15,18 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.compiled import compiled
-from porism.corpus.content import Content
 from porism.formula import Parsed
 from porism.formula.binary import Trees
 from porism.formula.tree import Node
 from porism.records import Explanation
 from porism.search.query import ReadQuery
 from porism.search.retriever import Ranking, Retriever
-from porism.systems.arrays import Array, Codes, Flags, Floats, Ints, Small, open_arrays, save_arrays
+from porism.systems.arrays import Array, Codes, Flags, Floats, Ints, Small, best_of, open_arrays, save_arrays
 from porism.systems.declared.context import SystemContext
+from porism.systems.tangent import trees as stored
 from porism.systems.tangent.alignment import align
 from porism.systems.tangent.forest import FIRST_ELEMENT, Forest, is_followed
-from porism.systems.tangent.trees import (
-    TREE_CODE,
-    CollectionTrees,
-    TreeRetriever,
-    TreeSet,
-    largest_formula,
-    one_tree,
-    open_trees,
-    reads_official,
-    trees_of,
-)
+from porism.systems.tangent.trees import CollectionTrees, TreeRetriever, TreeSet, open_trees, reads_official, trees_of
 
 WINDOW = 4
 _WITHIN, _ELEMENT = 7, 8
@@ -52,13 +41,6 @@ class PairIndex(NamedTuple):
     trees: Small
     counts: npt.NDArray[np.int16]
     sizes: Small  # pairs of each tree
-
-
-class TreeScores(NamedTuple):
-    """Trees with their scores, best first."""
-
-    trees: Ints
-    scores: Floats
 
 
 def unordered_labels(texts: list[str]) -> Flags:
@@ -146,24 +128,18 @@ def index_pairs(forest: Forest, unordered: Flags, operators: bool) -> PairIndex:
     counts = np.diff(np.append(first, len(codes)))
     codes, trees = codes[first], trees[first]
     distinct, begins = np.unique(codes, return_index=True)
-    return PairIndex(
-        distinct,
-        np.append(begins, len(codes)).astype(np.int64),
-        trees,
-        np.minimum(counts, 32_000).astype(np.int16),
-        sizes,
-    )
+    starts = np.append(begins, len(codes)).astype(np.int64)
+    return PairIndex(distinct, starts, trees, np.minimum(counts, 32_000).astype(np.int16), sizes)
 
 
-def best_trees(index: PairIndex, query: Codes, k: int) -> TreeScores:
-    """Return the k trees with the largest Dice coefficient of pairs; of equal ones the first in the collection."""
+def best_trees(index: PairIndex, query: Codes, k: int) -> Ranking:
+    """Return the k trees (by number) with the largest Dice coefficient of pairs; of equal ones the first."""
     codes, counts = np.unique(query, return_counts=True)
     common = np.zeros(len(index.sizes), np.int32)
     _add_common(index, codes, counts, common)
     found = np.flatnonzero(common)
     scores = 2.0 * common[found] / (len(query) + index.sizes[found])
-    order = np.lexsort((found, -scores))[:k]
-    return TreeScores(found[order].astype(np.int64), scores[order])
+    return best_of(found, scores, k)
 
 
 @compiled
@@ -213,9 +189,9 @@ class TangentSearch:
 def _aligned(query: Node, trees: TreeSet, pairs: PairIndex, candidates: int, operators: bool) -> Floats:
     """Return the vector of every tree; NaN for those that are not among the candidates."""
     labels = trees.labels.extended(query)
-    forest = one_tree(query, labels.ids)
+    forest = stored.one_tree(query, labels.ids)
     codes, _ = pair_codes(forest, labels.classes.unordered, operators)
-    chosen = best_trees(pairs, codes, candidates).trees
+    chosen = best_trees(pairs, codes, candidates).ids
     out = np.full((trees.forest.size, 3), np.nan)
     out[chosen] = align(forest, trees.forest, chosen, labels.classes, operators)
     return out
@@ -243,34 +219,28 @@ class AnswerLists(NamedTuple):
 
 def tangent_s(context: SystemContext, candidates: int = 2000, pool: Pooling = "last") -> Retriever:
     """Tangent-S. `candidates` trees of each kind are aligned; `pool` says which of an answer's formulas counts."""
-    search, official = open_search(context), reads_official(context.content)
+    trees, content, official = open_trees(context), context.content, reads_official(context.content)
+
+    def build_pairs(folder: Path) -> None:
+        for kind in _KINDS:
+            found: TreeSet = getattr(trees, kind)
+            save_arrays(folder / kind, index_pairs(found.forest, found.labels.classes.unordered, kind == "operators"))
+
+    def build_answers(folder: Path) -> None:
+        """Write for each visual id the answers whose text contains it, in the order of formulas."""
+        visuals = np.array([visual.id for visual in content.visuals()], np.int64)
+        pairs = [(one.visual_id, one.post_id) for one in content.formulas() if one.kind == "answer"]
+        columns = np.array(pairs, np.int64).reshape(-1, 2)
+        columns = columns[np.argsort(columns[:, 0], kind="stable")]
+        starts = np.searchsorted(columns[:, 0], np.append(visuals, np.iinfo(np.int64).max))
+        save_arrays(folder, AnswerLists(starts.astype(np.int64), columns[:, 1]))
+
+    folder = context.cached("symbol-pairs", None, build_pairs, stored.TREE_CODE)
+    search = TangentSearch(trees, *(open_arrays(folder / kind, PairIndex) for kind in _KINDS))
     if context.task == 2:
         return TangentFormulas(search, candidates, official)
-    folder = context.cached("formula-answers", None, partial(_write_answers, context.content))
-    return TangentAnswers(search, candidates, official, open_arrays(folder, AnswerLists), pool)
-
-
-def open_search(context: SystemContext) -> TangentSearch:
-    """Return the trees of the collection with the posting lists of their pairs."""
-    trees = open_trees(context)
-    folder = context.cached("symbol-pairs", None, partial(_write_pairs, trees), TREE_CODE)
-    return TangentSearch(trees, *(open_arrays(folder / kind, PairIndex) for kind in _KINDS))
-
-
-def _write_pairs(trees: CollectionTrees, folder: Path) -> None:
-    for kind in _KINDS:
-        found: TreeSet = getattr(trees, kind)
-        save_arrays(folder / kind, index_pairs(found.forest, found.labels.classes.unordered, kind == "operators"))
-
-
-def _write_answers(content: Content, folder: Path) -> None:
-    """Write for each visual id the answers whose text contains it, in the order of formulas."""
-    visuals = np.array([visual.id for visual in content.visuals()], np.int64)
-    pairs = [(one.visual_id, one.post_id) for one in content.formulas() if one.kind == "answer"]
-    columns = np.array(pairs, np.int64).reshape(-1, 2)
-    columns = columns[np.argsort(columns[:, 0], kind="stable")]
-    starts = np.searchsorted(columns[:, 0], np.append(visuals, np.iinfo(np.int64).max))
-    save_arrays(folder, AnswerLists(starts.astype(np.int64), columns[:, 1]))
+    lists = open_arrays(context.cached("formula-answers", None, build_answers), AnswerLists)
+    return TangentAnswers(search, candidates, official, lists, pool)
 
 
 class TangentFormulas(TreeRetriever):
@@ -305,7 +275,7 @@ class TangentAnswers(TangentFormulas):
 
     def formula(self, query: ReadQuery) -> Parsed | None:
         """Return the formula that is searched."""
-        return largest_formula(query, self._official)
+        return stored.largest_formula(query, self._official)
 
     def ranked(self, formula: Parsed, k: int) -> Ranking:
         """Return the answers with candidates. Equal answers are in the order of their best formulas."""

@@ -93,9 +93,8 @@ def read_set(folder: Path) -> TreeSet:
 def open_trees(context: SystemContext) -> CollectionTrees:
     """Return the trees of the collection; they are written beside the index once."""
     kinds: dict[str, Callable[[Trees], Node]] = {
-        "layout": lambda one: one.layout,
-        "operators": lambda one: one.operators,
-    }
+        "layout": lambda one: one.layout, "operators": lambda one: one.operators
+    }  # fmt: skip
     folder = context.cached("trees", None, partial(write_trees, context.content, kinds, context.progress), TREE_CODE)
     visuals = np.load(folder / "visuals.npy", mmap_mode="r")
     return CollectionTrees(visuals, read_set(folder / "layout"), read_set(folder / "operators"))
@@ -122,12 +121,11 @@ def searched_formula(query: ReadQuery, official: bool) -> Parsed | None:
 def largest_formula(query: ReadQuery, official: bool) -> Parsed | None:
     """Return the first formula with the largest layout tree: of the title if it has formulas, else of the body."""
     if query.topic is None:
-        titled = [one.parsed for one in query.formulas if one.field == "title"]
-        parsed = titled or [one.parsed for one in query.formulas]
+        typed = [one for one in query.formulas if one.field == "title"] or query.formulas
+        parsed = [one.parsed for one in typed]
     else:
-        formulas = query.topic.formulas
-        titled_formulas = [one for one in formulas if one.field == "title"]
-        parsed = [parse_formula(one, official) for one in titled_formulas or formulas]
+        formulas = [one for one in query.topic.formulas if one.field == "title"] or query.topic.formulas
+        parsed = [parse_formula(one, official) for one in formulas]
     return max(parsed, key=lambda one: one.layout.size(), default=None)
 
 

@@ -15,9 +15,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from hashlib import blake2b
-from importlib import resources
 from importlib.resources import as_file, files
-from importlib.resources.abc import Traversable
 from typing import NamedTuple
 
 from porism.corpus.content import Content
@@ -27,7 +25,8 @@ from porism.safe_path import program, safe_environment
 from porism.systems.documents import ITALIC
 from porism.systems.tangent.trees import visual_trees
 
-_TABLE = "metrics.tsv"
+_FILES = files("porism.systems.xyphoc")
+_SCRIPT = _FILES.joinpath("mathjax.js")
 RELATIONS = frozenset("=≈≡∼≅≠<>≤≥∈∉⊂⊆⊃⊇→←↔⇒⇐⇔↦⟶⟹⟸⟺∣∥:")
 BINARY = frozenset("+−-±∓×÷∗∘⊕⊗∪∩∧∨⋅·*")
 _BINARY_SPACE, _RELATION_SPACE, _COMMA_SPACE = 0.22, 0.28, 0.17
@@ -44,8 +43,8 @@ class Glyph(NamedTuple):
 
 @lru_cache(1)
 def _metrics() -> list[tuple[str, float, float, float]]:
-    text = resources.files("porism.systems.xyphoc").joinpath(_TABLE).read_text(encoding="utf-8")
-    rows = (line.split("\t") for line in text.splitlines() if line and not line.startswith("#"))
+    lines = _FILES.joinpath("metrics.tsv").read_text("utf-8").splitlines()
+    rows = (line.split("\t") for line in lines if line and not line.startswith("#"))
     return [(chars, *(int(value) / 100 for value in values)) for chars, *values in rows]  # type: ignore[misc]
 
 
@@ -121,8 +120,7 @@ def typeset(layout: Node) -> list[GlyphBox]:
 
 def _row(first: Node | None, scale: float, level: int) -> TypesetPart:
     """Typeset a node and all that follow it on its baseline."""
-    row = TypesetPart()
-    node = first
+    row, node = TypesetPart(), first
     while node is not None and level <= MAX_DEPTH and len(row.boxes) < MAX_GLYPHS:
         before, after = (space * scale for space in space_around(node.label)) if row.boxes else (0.0, 0.0)
         row.place(_symbol(node, scale, level), row.width + before, 0.0)
@@ -141,8 +139,7 @@ def _symbol(node: Node, scale: float, level: int) -> TypesetPart:
     over, under = node.child("o"), node.child("u")
     if over is not None or under is not None:
         base = _with_limits(base, over, under, small, level)
-    index = "" if node.label == "O!root" else "cd"
-    return _with_scripts(base, node, "ab" + index, small, level)
+    return _with_scripts(base, node, "ab" if node.label == "O!root" else "abcd", small, level)
 
 
 def _base(node: Node, scale: float, level: int) -> TypesetPart:
@@ -224,13 +221,18 @@ def _root(node: Node, scale: float, level: int) -> TypesetPart:
 
 def _group(node: Node, scale: float, level: int) -> TypesetPart:
     """Typeset a bracketed group or a table with its brackets as high as the contents."""
-    fences = node.label[2:].rstrip("0123456789x")
-    inside = _contents(node, scale, level)
+    head = node.label.rstrip("0123456789x")
+    rows, _, columns = node.label[len(head) :].partition("x")
+    elements = [_row(element, scale, level + 1) for element in elements_of(node)]
+    if rows.isdecimal() and columns.isdecimal() and int(rows) > 1:
+        inside = _table(elements, max(int(columns), 1), scale)
+    else:
+        inside = TypesetPart()
+        for at, element in enumerate(elements):
+            inside.place(element, inside.width + (0.17 * scale if at else 0.0), 0.0)
     whole = TypesetPart()
-    opening, closing = fences[:1], fences[1:2]
-    height = max(inside.height, 0.75 * scale)
-    depth = max(inside.depth, 0.25 * scale)
-    for place, char in ((0, opening), (1, closing)):
+    height, depth = max(inside.height, 0.75 * scale), max(inside.depth, 0.25 * scale)
+    for place, char in enumerate((head[2:3], head[3:4])):
         if place == 1:
             whole.place(inside, whole.width, 0.0)
         if char:
@@ -239,20 +241,6 @@ def _group(node: Node, scale: float, level: int) -> TypesetPart:
             whole.width = start + shape.width * scale
             whole.height, whole.depth = max(whole.height, height), max(whole.depth, depth)
     return whole
-
-
-def _contents(node: Node, scale: float, level: int) -> TypesetPart:
-    """Typeset the elements of a group: one after the other in a list, in rows and columns in a table."""
-    elements = elements_of(node)
-    size = node.label[len(node.label.rstrip("0123456789x")) :]
-    rows, _, columns = size.partition("x")
-    parts = [_row(element, scale, level + 1) for element in elements]
-    if not (rows.isdecimal() and columns.isdecimal()) or int(rows) <= 1:
-        line = TypesetPart()
-        for at, part in enumerate(parts):
-            line.place(part, line.width + (0.17 * scale if at else 0.0), 0.0)
-        return line
-    return _table(parts, max(int(columns), 1), scale)
 
 
 def _table(cells: list[TypesetPart], columns: int, scale: float) -> TypesetPart:
@@ -287,30 +275,19 @@ def layout_boxes(content: Content) -> Iterator[FormulaBoxes]:
 _FIX = "npm install mathjax@3, set NODE_PATH to its folder node_modules, or use boxes=layout"
 
 
-def check_mathjax() -> None:
-    """Refuse to start without node and mathjax."""
+def mathjax_digest() -> str:
+    """Return the digest of the script, which names what was made with it. Refuse to start without node and mathjax."""
     if program("node") is None:
         raise PorismError("boxes=mathjax needs node, which is not installed", fix="install node, or use boxes=layout")
     if not mathjax_formula("x"):
         raise PorismError("boxes=mathjax needs the npm package mathjax", fix=_FIX)
-
-
-def mathjax_digest() -> str:
-    """Return the digest of the script, which names what was made with it."""
-    return blake2b(_script().read_bytes(), digest_size=8).hexdigest()
-
-
-def _script() -> Traversable:
-    return files("porism.systems.xyphoc").joinpath("mathjax.js")
+    return blake2b(_SCRIPT.read_bytes(), digest_size=8).hexdigest()
 
 
 def mathjax_boxes(content: Content) -> Iterator[FormulaBoxes]:
     """Yield the boxes of every visual id; a formula that MathJax cannot read has none."""
-    visuals, formulas = [], []
-    for visual_id, _, latex in visual_trees(content):
-        visuals.append(visual_id)
-        formulas.append(latex)
-    for visual_id, boxes in zip(visuals, _typeset_by_node(formulas), strict=True):
+    formulas = [(one.visual_id, one.latex) for one in visual_trees(content)]
+    for (visual_id, _), boxes in zip(formulas, _typeset_by_node(latex for _, latex in formulas), strict=True):
         yield FormulaBoxes(visual_id, boxes)
 
 
@@ -325,11 +302,10 @@ def mathjax_formula(latex: str) -> list[GlyphBox]:
 
 def _typeset_by_node(formulas: Iterable[str]) -> Iterator[list[GlyphBox]]:
     """Yield the boxes of formulas, typeset by one process."""
-    with as_file(_script()) as path, tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
+    with as_file(_SCRIPT) as path, tempfile.TemporaryFile("w+", encoding="utf-8") as lines:
         lines.writelines(json.dumps(latex) + "\n" for latex in formulas)
         lines.seek(0)
-        pipe = subprocess.PIPE
-        command = [program("node") or "node", str(path)]
+        command, pipe = [program("node") or "node", str(path)], subprocess.PIPE
         try:
             process = subprocess.Popen(
                 command, stdin=lines, stdout=pipe, stderr=pipe, text=True, env=safe_environment()

@@ -14,20 +14,12 @@ from porism.corpus.content import Content
 from porism.formula import Parsed
 from porism.progress import Progress
 from porism.records import Explanation
-from porism.search.retriever import Ranking, Retriever
-from porism.systems.arrays import Array, Codes, Floats, Ints, Singles, Small, open_arrays, save_arrays
+from porism.search.retriever import Ranking
+from porism.systems.arrays import Array, Codes, Floats, Ints, Singles, Small, open_arrays, save_arrays, starts_of
 from porism.systems.declared.context import SystemContext
 from porism.systems.tangent.trees import TreeRetriever, reads_official
-from porism.systems.xyphoc.boxes import (
-    FormulaBoxes,
-    GlyphBox,
-    check_mathjax,
-    layout_boxes,
-    mathjax_boxes,
-    mathjax_digest,
-    mathjax_formula,
-    typeset,
-)
+from porism.systems.xyphoc import boxes as glyphs
+from porism.systems.xyphoc.boxes import FormulaBoxes, GlyphBox, typeset
 
 
 class Levels(NamedTuple):
@@ -153,12 +145,6 @@ def write_boxes(
     (folder / "names.txt").write_bytes("\0".join(ids).encode("utf-8", "surrogatepass"))
 
 
-def read_boxes(folder: Path) -> BoxStore:
-    """Open glyph boxes that `write_boxes` wrote."""
-    texts = (folder / "names.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
-    return BoxStore(np.load(folder / "visuals.npy", mmap_mode="r"), open_arrays(folder, Boxes), texts)
-
-
 def index_symbols(store: BoxStore, levels: Levels) -> SymbolIndex:
     """Invert the region bits of a collection's glyphs; the glyphs of one symbol are united."""
     bits = region_bits(store.boxes, levels)
@@ -169,8 +155,7 @@ def index_symbols(store: BoxStore, levels: Levels) -> SymbolIndex:
     first = np.flatnonzero(np.diff(keys, prepend=-1))
     united = np.bitwise_or.reduceat(bits[order], first) if len(first) else bits
     frequencies = np.bincount(names[order][first], minlength=len(store.names))
-    starts = np.concatenate(([0], np.cumsum(frequencies)))
-    return SymbolIndex(starts, owners[order][first].astype(np.int32), united, frequencies)
+    return SymbolIndex(starts_of(frequencies), owners[order][first].astype(np.int32), united, frequencies)
 
 
 def symbol_bits(boxes: list[GlyphBox], levels: Levels) -> SymbolBits:
@@ -212,35 +197,30 @@ def squared_lengths(index: SymbolIndex, weights: Array, out: Array) -> None:
 Source = Literal["layout", "mathjax"]
 
 
-def xy_phoc(
-    context: SystemContext,
-    columns: int = 7,
-    rows: int = 7,
-    ellipses: int = 4,
-    idf: bool = False,
-    boxes: Source = "layout",
-) -> Retriever:
-    """Find formulas whose symbols are at the same places. `columns`, `rows` and `ellipses` are the highest levels;
-    `boxes` says where glyph boxes come from: our own layout model, or MathJax's SVG, which needs node and the npm
-    package mathjax."""
-    content, made = context.content, layout_boxes
-    key: str = boxes
-    if boxes == "mathjax":
-        check_mathjax()
-        key, made = mathjax_digest(), mathjax_boxes
-    build = partial(write_boxes, content, made, context.progress)
-    folder = context.cached("glyph-boxes", key, build, ("porism.systems.xyphoc.boxes",))
-    store = read_boxes(folder)
-    return PhocSearch(store, Levels(columns, rows, ellipses), idf, boxes, reads_official(content))
-
-
 class PhocSearch(TreeRetriever):
-    """Formulas by the cosine of region vectors, over an inverted index by symbol."""
+    """Formulas whose symbols are at the same places, by the cosine of region vectors. `columns`, `rows` and `ellipses`
+    are the highest levels; `boxes` says where glyph boxes come from: our own layout model, or MathJax's SVG, which
+    needs node and the npm package mathjax."""
 
-    def __init__(self, store: BoxStore, levels: Levels, idf: bool, source: Source, official: bool) -> None:
-        super().__init__(official)
-        self._store, self._levels, self._source = store, levels, source
-        self._index: SymbolIndex = index_symbols(store, levels)
+    def __init__(
+        self,
+        context: SystemContext,
+        columns: int = 7,
+        rows: int = 7,
+        ellipses: int = 4,
+        idf: bool = False,
+        boxes: Source = "layout",
+    ) -> None:
+        super().__init__(reads_official(context.content))
+        key, made = "layout", glyphs.layout_boxes
+        if boxes == "mathjax":
+            key, made = glyphs.mathjax_digest(), glyphs.mathjax_boxes
+        build = partial(write_boxes, context.content, made, context.progress)
+        folder = context.cached("glyph-boxes", key, build, ("porism.systems.xyphoc.boxes",))
+        texts = (folder / "names.txt").read_bytes().decode("utf-8", "surrogatepass").split("\0")
+        store = BoxStore(np.load(folder / "visuals.npy", mmap_mode="r"), open_arrays(folder, Boxes), texts)
+        self._store, self._levels, self._source = store, Levels(columns, rows, ellipses), boxes
+        self._index = index_symbols(store, self._levels)
         self._symbols = {name: at for at, name in enumerate(store.names)}
         size, known = len(store.visuals), self._index.frequencies
         weights = np.log(max(size, 1) / np.maximum(known, 1)) if idf else np.ones(len(known))
@@ -249,7 +229,7 @@ class PhocSearch(TreeRetriever):
         lengths = np.zeros(size)
         squared_lengths(self._index, self._weights, lengths)
         self._lengths = np.sqrt(lengths)
-        self.notes = ("glyph boxes: " + ("our own layout model" if source == "layout" else "MathJax's SVG"),)
+        self.notes = ("glyph boxes: " + ("our own layout model" if boxes == "layout" else "MathJax's SVG"),)
 
     def ranked(self, formula: Parsed, k: int) -> Ranking:
         """Return the formulas with a symbol in the same region."""
@@ -259,7 +239,7 @@ class PhocSearch(TreeRetriever):
 
     def _overlaps(self, formula: Parsed) -> list[tuple[str, Floats]]:
         """Return what each symbol of the query adds to each formula's cosine."""
-        boxes = typeset(formula.layout) if self._source == "layout" else mathjax_formula(formula.latex)
+        boxes = typeset(formula.layout) if self._source == "layout" else glyphs.mathjax_formula(formula.latex)
         query = symbol_bits(boxes, self._levels)
         numbers = [self._symbols.get(name, -1) for name in query.names]
         weights = [float(self._weights[number]) if number >= 0 else self._unknown**2 for number in numbers]
