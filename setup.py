@@ -20,7 +20,7 @@ COMPILED = {
     "formula/operators": "parse calculus functions groups operands scripts stack symbols table",
     "formula/canonical": "rules hashed forms",
     "formula/match": "matcher",
-    "analysis": "flat features",
+    "analysis": "features",
     "search/display": "snippet highlight post_formulas",
 }
 # Commands that build something; others only need names and versions.

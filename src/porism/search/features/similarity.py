@@ -9,8 +9,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from porism.analysis.pieces import EncodedField
 from porism.analysis.schema import FIELDS, FORMULA_FAMILIES, VISUAL_FAMILY
+from porism.analysis.terms import EncodedField
 from porism.compiled import compiled
 from porism.search.features.feature import Feature, Level, RankingSoFar
 from porism.search.formulas.overlap import THREADS_COMPARED, SimilarFormulas, compare_formulas, has_compared_formulas

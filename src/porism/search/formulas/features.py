@@ -22,8 +22,8 @@ from porism.formula.tree import Node
 from porism.search.formulas.alignment import LabelTable, similarities
 from porism.search.formulas.query import LEVEL_OF_PREFIX, FormulaQuery, by_shape, root_terms, with_all_paths
 from porism.search.formulas.structure import structure_scores
-from porism.store.protocols import Snapshot, StoreInfo
-from porism.store.records import FormulaRecords, Formulas, Hits, PathRows, SymbolSequences, Term, TermQuery
+from porism.store.protocols import Snapshot
+from porism.store.records import FormulaRecords, Formulas, Hits, PathRows, StoreInfo, SymbolSequences, Term, TermQuery
 from porism.store.weighting import BM25, lucene_idf, saturation
 
 WEIGHTING = BM25()

@@ -17,15 +17,14 @@ import numpy as np
 import numpy.typing as npt
 
 from porism.analysis.learned import query_keys
-from porism.analysis.pieces import model_text, question_text, tag_text
 from porism.analysis.schema import DOCUMENT, FIELDS, NAME_FAMILY, TAG_FAMILY, TERM_FAMILIES, THREAD, VIEWS, Unit, View
-from porism.analysis.terms import feature_terms, text_terms
+from porism.analysis.terms import feature_terms, model_text, question_text, tag_text, text_terms
 from porism.compiled import compiled
 from porism.deadline import check
 from porism.search.index import ConceptMatch
 from porism.search.query import ReadQuery, query_features
-from porism.store.protocols import Snapshot, StoreInfo
-from porism.store.records import UNKNOWN, Term, TermRows, Threads
+from porism.store.protocols import Snapshot
+from porism.store.records import UNKNOWN, StoreInfo, Term, TermRows, Threads
 from porism.store.weighting import BM25, TfIdfWeighting, length_factor, saturate
 from porism.text.read import read_official
 

@@ -13,7 +13,7 @@ from porism.records import Topic, TopicFormula
 from porism.systems.declared.context import SystemContext
 from porism.systems.documents import martin_porter, nltk_porter, nltk_tools
 from porism.systems.mathdowers.tuples import L8_SEARCH, TupleRules, math_tokens
-from porism.systems.topic_queries import presentation
+from porism.systems.topic_queries import Field, presentation
 from porism.text.markup import math_spans
 from porism.text.words import STOPWORDS
 
