@@ -134,6 +134,13 @@ def test_the_mathml_of_a_converter_is_cleaned_the_same_without_parsing_it(latex:
     assert latex_to_mathml(latex) == parse(latex).mathml
 
 
+def test_an_attribute_that_a_converter_writes_twice_is_written_once() -> None:
+    twice = '<math><mo stretchy="false" stretchy="true" lspace="0">|</mo></math>'
+    assert clean_converted(twice) == '<math><mo stretchy="false" lspace="0">|</mo></math>'
+    written = latex_to_mathml(r"\mathop\middle|")
+    assert "stretchy" in fromstring(written)[0].attrib
+
+
 @pytest.mark.parametrize(
     "damage", ['<mi onclick="x()">x</mi>', "<script>x</script>", "<mrow>x</mrow>", '<mi style="url(x)">x</mi>']
 )

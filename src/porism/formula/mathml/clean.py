@@ -121,18 +121,26 @@ _SAFE_VALUE = re.compile(r"[\w.+% -]*\Z")
 _STYLES = (
     r"(?:(?:text-align|justify-items|padding(?:-\w+)?|border(?:-\w+)?|width|color|margin-left): ?[\w .%#-]++;? ?)*+"
 )
-_HARMLESS = rf' (?:style="{_STYLES}"|(?:{"|".join(sorted(_ATTRIBUTES))})="[\w.+% -]*+")'
+_ATTRIBUTE = rf' (?:style="{_STYLES}"|(?:{"|".join(sorted(_ATTRIBUTES))})="[\w.+% -]*+")'
 _CONTAINERS = "|".join(sorted(_ELEMENTS - _TOKENS - {"math"}))
 # Characters that XML allows, without those that a parser changes.
 _CHARACTERS = r"(?:[^<>&\x00-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]|&(?:amp|lt|gt);)*+"
-_TOKEN = "|".join(rf"<{name}(?:{_HARMLESS})*+>{_CHARACTERS}</{name}>" for name in sorted(_TOKENS))
+
+
+def _harmless_attributes(element: str) -> str:
+    """Return the pattern of attributes, each once. The converter writes one twice for \\mathop\\middle|."""
+    again = rf' (?P<{element}>[a-z]++)="[^"<>]*+"[^<>]* (?P={element})='
+    return rf"(?:(?!{again}){_ATTRIBUTE})*+"
+
+
+_TOKEN = "|".join(rf"<{name}{_harmless_attributes(name)}>{_CHARACTERS}</{name}>" for name in sorted(_TOKENS))
 _EMPTY = re.compile(r"<(m[a-z]++|none)([^<>]*)/>")
 
 
 @cache
 def _clean_pattern() -> re.Pattern[str]:
     """Compile the pattern of clean MathML on first use: it is long."""
-    return re.compile(rf"<math>(?:{_TOKEN}|</?(?:{_CONTAINERS})(?:{_HARMLESS})*+>)*+</math>")
+    return re.compile(rf"<math>(?:{_TOKEN}|</?(?:{_CONTAINERS}){_harmless_attributes('container')}>)*+</math>")
 
 
 def clean_converted(text: str) -> str:
