@@ -21,8 +21,10 @@ CHUNK_BATCHES = 8  # batches that are sorted by length together; progress is rep
 Item = TypeVar("Item")
 # What sentence-transformers must not do: ask a server, run code of the directory, or read pickled weights.
 SAFE: dict[str, Any] = {
-    "local_files_only": True, "trust_remote_code": False, "model_kwargs": {"use_safetensors": True}
-}  # fmt: skip
+    "local_files_only": True,
+    "trust_remote_code": False,
+    "model_kwargs": {"use_safetensors": True},
+}
 
 
 class Transformer(NamedTuple):
@@ -33,7 +35,13 @@ class Transformer(NamedTuple):
 
 
 def load_transformer(
-    directory: ModelDirectory, model_class: str, path: Path | None = None, *, new_head: bool = False, **options: Any
+    directory: ModelDirectory,
+    model_class: str,
+    path: Path | None = None,
+    *,
+    new_head: bool = False,
+    tokenizer_options: Mapping[str, Any] | None = None,
+    **options: Any,
 ) -> Transformer:
     """Load the tokenizer of a directory, and its model as a class of transformers such as AutoModelForCausalLM.
 
@@ -46,7 +54,8 @@ def load_transformer(
     transformers, place = library("transformers"), str(path or directory.path)
     # No code of the directory, and no question whether to run it.
     safe = {"local_files_only": True, "trust_remote_code": False}
-    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **safe))
+    own = {**(tokenizer_options or {}), **safe}
+    tokenizer = loaded(directory, lambda: transformers.AutoTokenizer.from_pretrained(place, **own))
     maker = getattr(transformers, model_class)
     model, info = loaded(directory, lambda: _with_info(maker, place, **safe, **options))
     base = f"{model.base_model_prefix}." if new_head else ""

@@ -5,9 +5,9 @@ so that nothing is lost."""
 
 from __future__ import annotations
 
+import html
 import re
 from importlib.resources import files
-from xml.sax.saxutils import escape
 
 from porism.formula.operators.table import BIG, INT, LIM, SYMBOLS
 from porism.formula.tree import Node
@@ -56,7 +56,7 @@ def _element(node: Node) -> tuple[str, list[Node | str], str]:
     kind, name = label[:2], label[2:]
     if (not children and kind in ("V!", "N!", "T!", "C!", "W!", "E!")) or label[:1] == "?":
         element = {"V!": "ci", "N!": "cn", "T!": "cs"}.get(kind)
-        return f"<{element}>{escape(name)}</{element}>" if element else _head(label), [], ""
+        return f"<{element}>{html.escape(name, quote=False)}</{element}>" if element else _head(label), [], ""
     if label == "O!chain":
         return "<apply><and/>", _chain(node), "</apply>"
     if kind == "M!":
@@ -102,9 +102,9 @@ def _head(label: str) -> str:
     if name is None:
         if label[:2] == "F!" and label[2:] in ELEMENTARY:
             return f"<{label[2:]}/>"
-        return f'<csymbol cd="porism">{escape(label)}</csymbol>'
+        return f'<csymbol cd="porism">{html.escape(label, quote=False)}</csymbol>'
     if name[0] == "+":
-        return f'<csymbol cd="latexml">{escape(name[1:])}</csymbol>'
+        return f'<csymbol cd="latexml">{html.escape(name[1:], quote=False)}</csymbol>'
     return f"<{name}/>"
 
 
