@@ -199,9 +199,9 @@ def read(engine: Engine, item: KnownItem) -> ReadQuery:
 def examples(test: Test, engine: Engine) -> list[Example]:
     """Return the features of the candidates of each query."""
     return [
-        make_example(engine, str(number), read(engine, item), dict.fromkeys(item.right, 1.0), test.kind, weighted=test.kind == "questions", left_out=list(item.left_out))
+        make_example(engine, str(number), read(engine, item), set(item.right), test.kind, list(item.left_out))
         for number, item in enumerate(test.queries)
-    ]  # fmt: skip
+    ]
 
 
 def by_weights(test: Test, found: Sequence[Example], weights: Weights) -> Floats:
@@ -257,7 +257,7 @@ def by_vectors(engine: Engine, kind: Kind) -> Search:
     """Return a search by the cosine of vectors alone."""
 
     def search(query: ReadQuery) -> Sequence[int]:
-        vector = engine.score(query, kind).context.encoded_query
+        vector = engine.score(query, kind).scoring.context.encoded_query
         return [] if vector is None else nearest_posts(engine.snapshot, kind, vector, 1000)
 
     return search
