@@ -217,9 +217,8 @@ def test_similar_questions_appear_while_one_is_written(page: Page, site: str) ->
     page.keyboard.press("Tab")
     page.fill("[name=title]", "square root of two")
     page.fill("[name=body]", "How do I show that $\\sqrt{2}$ is irrational?")
-    page.wait_for_selector(".asked a")
+    page.wait_for_selector("#asked .highlight")  # those for the title alone may come before
     assert "irrational" in page.inner_text("#asked")
-    assert page.locator("#asked .highlight").count() > 0
 
 
 def test_the_ask_box_works_without_scripts(browser: Chromium, site: str) -> None:
