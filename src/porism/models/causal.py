@@ -71,6 +71,12 @@ class CausalGenerator:
     def record(self) -> ModelRecord:
         """What runs record of the model."""
         return ModelRecord(
-            self.directory.name, "causal", self.directory.digest, "none", self.length,
-            int(self._model.config.vocab_size), "<prompt>", "torch",
-        )  # fmt: skip
+            self.directory.name,
+            "causal",
+            self.directory.digest,
+            "none",
+            self.length,
+            int(self._model.config.vocab_size),
+            "<prompt>",
+            "torch",
+        )

@@ -146,10 +146,15 @@ class BiEncoder:
             length, dimensions = int(self._torch.max_seq_length), int(self._torch.get_embedding_dimension())
             prompts = {role: self._torch.prompts.get(role) or "" for role in ("query", "document")}
         return ModelRecord(
-            self.directory.name, "bi-encoder", self.directory.digest, pooling, length, dimensions,
+            self.directory.name,
+            "bi-encoder",
+            self.directory.digest,
+            pooling,
+            length,
+            dimensions,
             f"query: {prompts['query']}<text>; document: {prompts['document']}<text>; vectors of length 1",
             self._onnx.backend if self._onnx else "torch",
-        )  # fmt: skip
+        )
 
 
 class TextEncoder(Protocol):
@@ -215,6 +220,12 @@ class CrossEncoder:
         """What runs record of the model."""
         length = int(self._model.max_seq_length)
         return ModelRecord(
-            self.directory.name, "cross-encoder", self.directory.digest, "none", length,
-            int(self._model.num_labels), "pair (query, document); score: logit", "torch",
-        )  # fmt: skip
+            self.directory.name,
+            "cross-encoder",
+            self.directory.digest,
+            "none",
+            length,
+            int(self._model.num_labels),
+            "pair (query, document); score: logit",
+            "torch",
+        )

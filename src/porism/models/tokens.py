@@ -64,10 +64,15 @@ class LateInteraction:
         dimensions = int(self._model.get_embedding_dimension())
         prompts = {role: self._model.prompts.get(role) or "" for role in ("query", "document")}
         return ModelRecord(
-            self.directory.name, "late interaction", self.directory.digest,
-            "token vectors" if self._own else "token vectors of a bi-encoder", length, dimensions,
-            f"query: {prompts['query']}<text>; document: {prompts['document']}<text>; vectors of length 1", "torch",
-        )  # fmt: skip
+            self.directory.name,
+            "late interaction",
+            self.directory.digest,
+            "token vectors" if self._own else "token vectors of a bi-encoder",
+            length,
+            dimensions,
+            f"query: {prompts['query']}<text>; document: {prompts['document']}<text>; vectors of length 1",
+            "torch",
+        )
 
 
 def maxsim(query: Vectors, documents: Sequence[npt.NDArray[np.floating]]) -> npt.NDArray[np.float32]:

@@ -346,13 +346,21 @@ def _report(database: sqlite3.Connection, minimum: int, rows: int) -> Report:
         "SELECT position, sum(impressions), sum(clicks) FROM shown GROUP BY position ORDER BY position"
     )
     return Report(
-        _hour(first), _hour(last), searches, without_results, clicks, unrecorded, minimum, hidden, hidden_searches,
+        _hour(first),
+        _hour(last),
+        searches,
+        without_results,
+        clicks,
+        unrecorded,
+        minimum,
+        hidden,
+        hidden_searches,
         tuple(DayCount(_hour(day * 24)[:10], *counts) for day, *counts in reversed(days)),
         _queries(database, "searches", minimum, rows),
         _queries(database, "without_results", minimum, rows),
         tuple(starmap(FormulaCount, formulas)),
         tuple(starmap(PositionCount, positions)),
-    )  # fmt: skip
+    )
 
 
 def _queries(database: sqlite3.Connection, column: str, minimum: int, rows: int) -> tuple[QueryCount, ...]:

@@ -29,9 +29,23 @@ from porism.text.words import stem
 MOST_SORTED = 100  # of the most relevant hits that are sorted by votes or date
 MOST_MORE = 3  # further answers of a thread that are shown
 MOST_ALSO = 2  # additions to a query that are reported
-STATEMENTS = frozenset(map(stem, (
-    "theorem", "inequality", "identity", "formula", "lemma", "law", "rule", "criterion", "principle", "conjecture",
-)))  # fmt: skip
+STATEMENTS = frozenset(
+    map(
+        stem,
+        (
+            "theorem",
+            "inequality",
+            "identity",
+            "formula",
+            "lemma",
+            "law",
+            "rule",
+            "criterion",
+            "principle",
+            "conjecture",
+        ),
+    )
+)
 HitGroup = tuple[Hit, ...]  # hits of one thread, best first; without grouping every hit is a group
 
 

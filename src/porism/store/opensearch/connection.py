@@ -271,7 +271,7 @@ class Cluster:
         return deadline.TimeLimitExceeded() if is_slow else NoAnswer(self.address, limit)
 
     def _threads(self) -> ThreadPoolExecutor:
-        """Return the threads of this process; a fork has those of its parent no longer."""
+        """Return the threads of this process: a fork has none of its parent's."""
         self._follow_fork()
         return self._executor
 
